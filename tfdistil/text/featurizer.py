@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,16 +21,24 @@ class Window:
         units: positions in the sequence of the owned words' scored pieces, int32 ``[units]``.
         starts: index into ``units`` of each owned word's first piece, int32 ``[words]``.
         words: the range ``(first, last + 1)`` of owned words in the text.
+        dropped: pieces cut off because they fit into no window: the tail of a word longer than a
+            window, or of a pair longer than one. 0 almost always; worth a count where it is not.
     """
 
     inputs: dict[str, np.ndarray]
     units: np.ndarray
     starts: np.ndarray
     words: tuple[int, int]
+    dropped: int = 0
 
     @property
     def length(self) -> int:
+        """Positions of the sequence, special tokens included."""
         return len(next(iter(self.inputs.values())))
+
+
+Text = tuple[Sequence[str], Sequence[str] | None]
+"""The words of a text, and those of the second one of a pair."""
 
 
 class Featurizer(Protocol):
@@ -46,10 +54,12 @@ class Featurizer(Protocol):
     padding: dict[str, int]
     max_length: int
 
-    def encode(
-        self, words: Sequence[str], second: Sequence[str] | None = None
-    ) -> list[Window]:
+    def encode(self, words: Sequence[str], second: Sequence[str] | None = None) -> list[Window]:
         """At least one window, also for no words at all."""
+        ...
+
+    def encode_batch(self, texts: Sequence[Text]) -> list[list[Window]]:
+        """`encode` of many texts at once, which may be much faster."""
         ...
 
     def to_assets(self) -> dict[str, bytes]:
@@ -58,4 +68,9 @@ class Featurizer(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """Settings that are no files of their own (kind, max length, alignment)."""
+        ...
+
+    @classmethod
+    def from_assets(cls, settings: Mapping[str, Any], assets: Mapping[str, bytes]) -> Featurizer:
+        """The featurizer that wrote ``settings`` (`to_json`) and ``assets`` (`to_assets`)."""
         ...

@@ -1,0 +1,109 @@
+"""What a person sees while a run works: bars with the time left, and plain lines in a log."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+
+class Screen:
+    """Lines and one progress bar at a time.
+
+    In a terminal the bar moves; in a log file a line is printed every ``seconds`` instead.
+
+    Args:
+        console: where to write; the default is standard error, so that results can be piped.
+        seconds: between two lines of a log.
+    """
+
+    def __init__(self, console: Console | None = None, seconds: float = 15.0):
+        self.console = console or Console(stderr=True, highlight=False)
+        self.seconds = seconds
+
+    def line(self, text: str) -> None:
+        """Print one line."""
+        self.console.print(text, markup=False)
+
+    @contextlib.contextmanager
+    def bar(self, name: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+        """A bar; call what it yields with ``(done, note)``."""
+        start = last = time.perf_counter()
+        if self.console.is_terminal:
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=28),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}"),
+            )
+            with Progress(*columns, console=self.console, transient=True) as progress:
+                task = progress.add_task(name, total=total, note="")
+                yield lambda done, note="": progress.update(task, completed=done, note=note)
+        else:
+
+            def report(done: int, note: str = "") -> None:
+                nonlocal last
+                now = time.perf_counter()
+                if now - last >= self.seconds:
+                    last = now
+                    left = (now - start) * (total - done) / max(done, 1) if total else 0
+                    self.line(f"  {name}: {done}/{total or '?'}, {left:.0f} s left {note}")
+
+            yield report
+        self.line(f"  {name}: done in {time.perf_counter() - start:.1f} s")
+
+
+    def counter(self, name: str, total: int) -> Callable[[int], None]:
+        """A bar that closes itself when ``total`` is reached."""
+        stack = contextlib.ExitStack()
+        update = stack.enter_context(self.bar(name, total))
+
+        def count(done: int) -> None:
+            update(done, "")
+            if done >= total:
+                stack.close()
+
+        return count
+
+
+class ProgressBar(keras.callbacks.Callback):
+    """Shows a phase of training on a `Screen`: updates, loss, and the monitored value."""
+
+    def __init__(self, screen: Screen, name: str, updates: int):
+        super().__init__()
+        self.screen, self.name, self.updates = screen, name, updates
+        self.done = 0
+        self.stack = contextlib.ExitStack()
+        self.update: Callable[[int, str], None] = lambda done, note: None
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Open the bar."""
+        self.update = self.stack.enter_context(self.screen.bar(self.name, self.updates))
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Move it; the loss is read now and then only, since reading it waits for the device."""
+        self.done += 1
+        note = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
+        if self.done % 10 == 0 or self.done == self.updates:
+            self.update(self.done, note)
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """Close it."""
+        self.stack.close()

@@ -1,0 +1,165 @@
+"""All sentences of a run: read, split, cleaned of overlaps, and the task their labels make."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tfdistil.data.demo import generate
+from tfdistil.data.example import Example
+from tfdistil.data.source import Source, drop_overlap, load, overlap, split_dev
+from tfdistil.errors import RecipeError
+from tfdistil.recipe import DataSpec, Recipe, SourceSpec
+from tfdistil.tasks import TASKS, Task
+from tfdistil.text.words import WordSplitter
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The sets of a run.
+
+    Attributes:
+        task: made from the labels of train.
+        train, dev, test: labelled.
+        transfer: unlabelled; nothing in it occurs in dev or test.
+        seen_in_train: indices of test examples whose sentence occurs in train.
+        counts: sizes, repairs and what was dropped, for the report.
+        splitter: how raw text becomes words, also on the device.
+    """
+
+    task: Task
+    train: tuple[Example, ...]
+    dev: tuple[Example, ...]
+    test: tuple[Example, ...]
+    transfer: tuple[Example, ...]
+    seen_in_train: tuple[int, ...]
+    counts: dict[str, int]
+    splitter: WordSplitter
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages of the labelled sets, sorted."""
+        return sorted({e.language for e in (*self.train, *self.dev, *self.test)})
+
+    def sets(self) -> dict[str, tuple[Example, ...]]:
+        """Sets by name, for streams."""
+        return {"train": self.train, "dev": self.dev, "test": self.test, "transfer": self.transfer}
+
+    def score_sets(self) -> dict[str, tuple[Example, ...]]:
+        """Sets to report on; ``test_unseen`` is test without sentences that occur in train."""
+        sets = {"dev": self.dev, "test": self.test}
+        if self.seen_in_train:
+            seen = set(self.seen_in_train)
+            sets["test_unseen"] = tuple(e for i, e in enumerate(self.test) if i not in seen)
+        return {name: examples for name, examples in sets.items() if examples}
+
+
+def to_sources(specs: Sequence[SourceSpec], base: Path, seed: int) -> list[Source]:
+    """Recipe entries to sources with paths relative to the recipe's folder."""
+    return [
+        Source(
+            path=base / spec.path,
+            format=spec.format,
+            language=spec.language,
+            options=spec.options,
+            label_map=spec.label_map,
+            repair=spec.repair,
+            limit=spec.limit,
+            seed=seed,
+        )
+        for spec in specs
+    ]
+
+
+def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
+    """Read everything a recipe names.
+
+    Args:
+        recipe: its ``data``, ``task`` and ``seed`` are used.
+        base: folder that paths in the recipe are relative to.
+
+    Raises:
+        DataError: a file that cannot be read as its format, or a label train does not have.
+        RecipeError: a set without the labels the task needs.
+    """
+    splitter = WordSplitter(recipe.data.splitter)
+    data, seed = recipe.data, recipe.seed
+    if data.demo is not None:
+        sets, counts = _demo_sets(data, recipe), {}
+    else:
+        sets, counts = _file_sets(data, base, seed, splitter)
+    if not sets["dev"]:
+        sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
+    for name in ("train", "dev", "test"):
+        _check_labels(name, sets[name], recipe)
+    held_out = [*sets["dev"], *sets["test"]]
+    transfer, dropped = drop_overlap(sets["transfer"], held_out)
+    if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
+        transfer = random.Random(seed).sample(transfer, data.transfer_limit)
+    seen = overlap(sets["train"], sets["test"])
+    continuation = {"continuation": True} if recipe.task.continuation else {}
+    task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
+    for example in held_out:
+        task.targets(example)
+    counts |= {
+        **{name: len(sets[name]) for name in ("train", "dev", "test")},
+        "transfer": len(transfer),
+        "transfer_dropped": dropped,
+        "test_seen_in_train": len(seen),
+    }
+    return Corpus(
+        task,
+        tuple(sets["train"]),
+        tuple(sets["dev"]),
+        tuple(sets["test"]),
+        tuple(transfer),
+        tuple(seen),
+        counts,
+        splitter,
+    )
+
+
+def _demo_sets(data: DataSpec, recipe: Recipe) -> dict[str, list[Example]]:
+    demo = data.demo
+    assert demo is not None
+    sizes = {"train": demo.train, "dev": demo.dev, "test": demo.test}
+    sets = {
+        name: list(generate(demo.kind, name, size, recipe.seed, demo.languages))
+        for name, size in sizes.items()
+    }
+    sets["transfer"] = list(
+        generate("text", "transfer", demo.transfer, recipe.seed, demo.languages)
+    )
+    return sets
+
+
+def _file_sets(
+    data: DataSpec, base: Path, seed: int, splitter: WordSplitter
+) -> tuple[dict[str, list[Example]], dict[str, int]]:
+    sets: dict[str, list[Example]] = {}
+    counts: dict[str, int] = {}
+    for name in ("train", "dev", "test", "transfer"):
+        result = load(to_sources(getattr(data, name), base, seed), split=splitter.split)
+        sets[name] = list(result.examples)
+        for what, count in result.counts.items():
+            counts[f"{name}_{what}"] = count
+    return sets, counts
+
+
+def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> None:
+    needs: dict[str, Any] = {
+        "tags": ("tags",),
+        "intent_slots": ("tags", "label"),
+        "classes": ("label",),
+        "pair": ("label", "second"),
+    }
+    for example in examples:
+        for field in needs[recipe.task.kind]:
+            if getattr(example, field) is None:
+                raise RecipeError(
+                    f"{example.source or name}: task {recipe.task.kind} needs {field} in every "
+                    f"example of {name}, but the reader found none there; check its options"
+                )

@@ -1,0 +1,246 @@
+"""What to know of the data before a training: counts, lengths, overlaps, every broken line."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfdistil.data.example import Example
+from tfdistil.data.readers import ReadResult
+from tfdistil.data.splits import overlap, sentence_key
+
+Tokenize = Callable[[str], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Words per text (both texts of a pair)."""
+
+    minimum: int
+    median: int
+    p95: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """One split in numbers.
+
+    Attributes:
+        name: ``train``, ``dev``, ``test`` or ``transfer``.
+        examples: number of examples.
+        words: number of words.
+        lengths: words per text.
+        spans: spans per type, most frequent first.
+        labels: examples per intent or class, most frequent first.
+        languages: examples per language, most frequent first.
+        duplicates: examples whose sentence occurred before in the same split.
+        conflicts: duplicates whose tags or label differ from the first occurrence.
+        fertility: sub-words per word, or None without a tokenizer.
+        counts: what the readers repaired or left out.
+    """
+
+    name: str
+    examples: int
+    words: int
+    lengths: Lengths
+    spans: dict[str, int]
+    labels: dict[str, int]
+    languages: dict[str, int]
+    duplicates: int
+    conflicts: int
+    fertility: float | None
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DataReport:
+    """The splits, what they have in common, and what is broken.
+
+    Attributes:
+        splits: the splits that were given.
+        unseen: split name to span types and labels that do not occur in train.
+        overlaps: ``(split, other)`` to the number of examples of ``split`` whose sentence occurs
+            in ``other``, where there are any.
+        problems: every broken line.
+    """
+
+    splits: tuple[SplitReport, ...]
+    unseen: dict[str, tuple[str, ...]]
+    overlaps: dict[tuple[str, str], int]
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no line is broken and every label of dev and test occurs in train."""
+        return not self.problems and not self.unseen
+
+    def to_text(self, max_labels: int = 40) -> str:
+        """Plain text tables; each lists at most ``max_labels`` labels."""
+        blocks = [_overview(self.splits)]
+        for title, attribute in (
+            ("span type", "spans"),
+            ("label", "labels"),
+            ("language", "languages"),
+        ):
+            table = _frequencies(title, attribute, self.splits, max_labels)
+            if table:
+                blocks.append(table)
+        notes = []
+        for split in self.splits:
+            notes += [f"{split.name}: {name} {n}" for name, n in split.counts.items()]
+            if split.conflicts:
+                notes.append(f"{split.name}: {split.conflicts} duplicates have other labels")
+        for name, labels in self.unseen.items():
+            notes.append(f"{name}: not in train: {', '.join(labels)}")
+        for (name, other), count in self.overlaps.items():
+            size = next(s.examples for s in self.splits if s.name == name)
+            share = 100 * count / size
+            notes.append(f"{name}: {count} sentences ({share:.1f} %) also occur in {other}")
+        if notes:
+            blocks.append("notes\n" + "\n".join(f"  {note}" for note in notes))
+        if self.problems:
+            lines = "\n".join(f"  {problem}" for problem in self.problems)
+            blocks.append(f"broken lines: {len(self.problems)}\n{lines}")
+        else:
+            blocks.append("no broken lines")
+        return "\n\n".join(blocks) + "\n"
+
+
+def check(
+    train: ReadResult,
+    dev: ReadResult | None = None,
+    test: ReadResult | None = None,
+    transfer: ReadResult | None = None,
+    tokenize: Tokenize | None = None,
+) -> DataReport:
+    """Look over the splits.
+
+    Args:
+        train: what `load` gave for each split, best with ``errors="collect"``.
+        dev: None where there is none, as for the next two.
+        test: the test split.
+        transfer: the unlabelled text.
+        tokenize: a word to its sub-words, for fertility.
+    """
+    given = [
+        (name, result)
+        for name, result in (
+            ("train", train),
+            ("dev", dev),
+            ("test", test),
+            ("transfer", transfer),
+        )
+        if result is not None
+    ]
+    pieces = _Pieces(tokenize) if tokenize is not None else None
+    splits = tuple(_split(name, result, pieces) for name, result in given)
+    known = {*splits[0].spans, *splits[0].labels}
+    unseen = {}
+    for split in splits[1:]:
+        new = tuple(sorted({*split.spans, *split.labels} - known))
+        if new and split.name != "transfer":
+            unseen[split.name] = new
+    overlaps = {}
+    for index, (name, result) in enumerate(given):
+        for other, earlier in given[:index]:
+            count = len(overlap(earlier.examples, result.examples))
+            if count:
+                overlaps[name, other] = count
+    problems = tuple(str(problem) for _, result in given for problem in result.problems)
+    return DataReport(splits, unseen, overlaps, problems)
+
+
+class _Pieces:
+    """Sub-words per word, each distinct word tokenized once."""
+
+    def __init__(self, tokenize: Tokenize):
+        self.tokenize = tokenize
+        self.known: dict[str, int] = {}
+
+    def fertility(self, words: Counter[str]) -> float | None:
+        total = 0
+        for word, count in words.items():
+            if word not in self.known:
+                self.known[word] = len(self.tokenize(word))
+            total += count * self.known[word]
+        return total / words.total() if words else None
+
+
+def _split(name: str, result: ReadResult, pieces: _Pieces | None) -> SplitReport:
+    examples = result.examples
+    words = Counter(word for e in examples for word in (*e.words, *(e.second or ())))
+    sizes = sorted(len(e.words) + len(e.second or ()) for e in examples)
+    first: dict[tuple[str, str], Example] = {}
+    duplicates = conflicts = 0
+    for example in examples:
+        seen = first.setdefault(sentence_key(example), example)
+        if seen is not example:
+            duplicates += 1
+            conflicts += (seen.tags, seen.label) != (example.tags, example.label)
+    return SplitReport(
+        name=name,
+        examples=len(examples),
+        words=words.total(),
+        lengths=Lengths(*(_percentile(sizes, p) for p in (0, 50, 95, 100))),
+        spans=_ranked(tag[2:] for e in examples for tag in e.tags or () if tag[0] == "B"),
+        labels=_ranked(e.label for e in examples if e.label is not None),
+        languages=_ranked(e.language for e in examples),
+        duplicates=duplicates,
+        conflicts=conflicts,
+        fertility=None if pieces is None else pieces.fertility(words),
+        counts=result.counts,
+    )
+
+
+def _ranked(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
+
+
+def _percentile(ordered: Sequence[int], percent: int) -> int:
+    """Nearest-rank percentile of ascending values; 0 of none."""
+    if not ordered:
+        return 0
+    return ordered[max(math.ceil(percent / 100 * len(ordered)), 1) - 1]
+
+
+def _overview(splits: Sequence[SplitReport]) -> str:
+    header = ["split", "texts", "words", "min", "median", "p95", "max", "duplicates"]
+    fertility = any(split.fertility is not None for split in splits)
+    rows = []
+    for split in splits:
+        lengths = split.lengths
+        numbers = (split.examples, split.words, lengths.minimum, lengths.median, lengths.p95)
+        row = [split.name, *map(str, (*numbers, lengths.maximum, split.duplicates))]
+        if fertility:
+            row.append("-" if split.fertility is None else f"{split.fertility:.2f}")
+        rows.append(row)
+    return _table([*header, "sub-words/word"] if fertility else header, rows)
+
+
+def _frequencies(title: str, attribute: str, splits: Sequence[SplitReport], max_labels: int) -> str:
+    columns = [getattr(split, attribute) for split in splits]
+    if not any(columns):
+        return ""
+    names = list(dict.fromkeys(name for column in columns for name in column))
+    rows = [
+        [name, *(str(column.get(name, 0)) for column in columns)] for name in names[:max_labels]
+    ]
+    if len(names) > max_labels:
+        rest = [str(sum(column.get(n, 0) for n in names[max_labels:])) for column in columns]
+        rows.append([f"{len(names) - max_labels} more", *rest])
+    return _table([title, *(split.name for split in splits)], rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """First column left-aligned, the numbers right-aligned."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = []
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

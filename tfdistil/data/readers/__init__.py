@@ -1,0 +1,107 @@
+"""Readers: one file format each, from a path to `Example`s.
+
+To add one: a file here with a generator ``read_x(reading, *, option=default) -> Iterator[Example]``
+that reports broken lines through `Reading.problem`, an entry in `READERS`, a line in the contract
+test.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from tfdistil.data.readers.base import Reader, Reading, ReadResult, Split, split_whitespace
+from tfdistil.data.readers.clinc import read_clinc
+from tfdistil.data.readers.conll import read_conll
+from tfdistil.data.readers.guess import guess_format
+from tfdistil.data.readers.jsonl_spans import read_jsonl_spans
+from tfdistil.data.readers.mtod import read_mtod
+from tfdistil.data.readers.rasa import read_rasa
+from tfdistil.data.readers.slotgated import read_slotgated
+from tfdistil.data.readers.table import read_table
+from tfdistil.data.readers.text import read_plain
+from tfdistil.data.readers.top import read_top
+from tfdistil.errors import DataError
+
+__all__ = ["READERS", "ReadResult", "Reader", "Reading", "Split", "read", "split_whitespace"]
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        Reader("conll", "columns, one word per line", read_conll),
+        Reader("slotgated", "folder of seq.in, seq.out, label", read_slotgated),
+        Reader("mtod", "TSV with slot spans and tokenSpans", read_mtod),
+        Reader("rasa", "Rasa NLU JSON", read_rasa),
+        Reader("jsonl_spans", "JSON lines, text with character spans", read_jsonl_spans),
+        Reader("table", "TSV, CSV or JSON lines, text or pair with a class", read_table),
+        Reader("clinc", "JSON of [text, intent] lists", read_clinc),
+        Reader("top", "bracketed parses in a TSV column", read_top),
+        Reader("text", "plain text, one sentence per line", read_plain),
+    )
+}
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    language: str | None = None,
+    split: Split = split_whitespace,
+    repair: Literal["iob2"] | None = None,
+    errors: Literal["raise", "collect"] = "raise",
+    max_problems: int = 1000,
+    **options: Any,
+) -> ReadResult:
+    """Read one file (or folder) in one format.
+
+    Args:
+        path: what to read.
+        format: a key of `READERS`; None guesses from name and content.
+        language: BCP 47 code of all examples; None takes what the rows say, else ``und``.
+        split: splits texts that come without words into ``(word, start, end)``.
+        repair: ``iob2`` reads an orphan ``I-x`` as ``B-x`` and a stray ``B-O`` as ``O``, counted
+            as ``repaired_tags``.
+        errors: ``raise`` stops at the first broken line; ``collect`` goes on after it, leaves its
+            example out where it can be told, and returns all in `ReadResult.problems`.
+        max_problems: how many problems ``collect`` lists.
+        options: the format's own options.
+
+    Raises:
+        DataError: unknown format or option, or a broken line, named with its file and line.
+    """
+    path = Path(path)
+    reading = Reading(
+        path,
+        language=language,
+        split=split,
+        repair=repair,
+        collect=errors == "collect",
+        max_problems=max_problems,
+    )
+    examples = []
+    try:
+        reader = _find(path, format)
+        reader.check_options(options, path)
+        for example in reader.function(reading, **options):
+            examples.append(example)
+        if not examples and not reading.problems:
+            raise DataError(f"no examples in this file, read as {reader.name!r}", path, 1)
+    except DataError as error:
+        if errors == "raise":
+            raise
+        reading.problems.append(error)
+    counts = {name: count for name, count in sorted(reading.counts.items()) if count}
+    return ReadResult(tuple(examples), counts, tuple(reading.problems))
+
+
+def _find(path: Path, format: str | None) -> Reader:
+    choices = ", ".join(f"{name} ({reader.summary})" for name, reader in READERS.items())
+    if format is None:
+        if not path.exists():
+            raise DataError("no such file", path)
+        format = guess_format(path)
+        if format is None:
+            raise DataError(f"cannot tell the format; set `format` to one of {choices}", path)
+    if format not in READERS:
+        raise DataError(f"unknown format {format!r}; known: {choices}", path)
+    return READERS[format]

@@ -1,0 +1,200 @@
+"""What all readers share: the result, the state of one reading, and the entry of the registry."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from tfdistil.data.example import Example
+from tfdistil.data.readers import files
+from tfdistil.data.readers.tags import find_fault, repair_iob2
+from tfdistil.errors import DataError
+
+Split = Callable[[str], "list[tuple[str, int, int]]"]
+"""A text to its words with their start and end in code points."""
+
+_WORD = re.compile(r"\S+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def split_whitespace(text: str) -> list[tuple[str, int, int]]:
+    """The default splitter: words are what stands between white space."""
+    return [(match[0], *match.span()) for match in _WORD.finditer(text)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What came out of one or more files.
+
+    Attributes:
+        examples: the examples in file order.
+        counts: what was changed or left out on the way, by name (``repaired_tags``, ...);
+            only what happened at least once.
+        problems: the broken lines; empty unless they were collected instead of raised.
+    """
+
+    examples: tuple[Example, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+    problems: tuple[DataError, ...] = ()
+
+
+class Reading:
+    """One pass over one file: what a format's reader gets to see of the caller's wishes.
+
+    Args:
+        path: the file or folder.
+        language: BCP 47 code of all examples; None leaves it to the rows, then ``und``.
+        split: splits texts that come without words.
+        repair: ``iob2`` to apply `repair_iob2` to tags.
+        collect: keep problems instead of raising the first one.
+        max_problems: how many problems are kept; the others are only counted.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        language: str | None = None,
+        split: Split = split_whitespace,
+        repair: Literal["iob2"] | None = None,
+        collect: bool = False,
+        max_problems: int = 1000,
+    ):
+        self.path = path
+        self.language = language
+        self.split = split
+        self.repair = repair
+        self.collect = collect
+        self.max_problems = max_problems
+        self.counts: Counter[str] = Counter()
+        self.problems: list[DataError] = []
+
+    def problem(self, message: str, line: int | None = None, path: Path | None = None) -> None:
+        """Report a broken line: raises, or notes it so that the reader can go on after it.
+
+        Raises:
+            DataError: unless problems are collected.
+        """
+        error = DataError(message, path or self.path, line)
+        if not self.collect:
+            raise error
+        if len(self.problems) < self.max_problems:
+            self.problems.append(error)
+        else:
+            self.counts["problems_not_listed"] += 1
+
+    def text(self, path: Path | None = None) -> str:
+        """The whole file; see `files.read_text`."""
+        return files.read_text(path or self.path, self.problem)
+
+    def lines(self, path: Path | None = None) -> list[str]:
+        """The file's lines; see `files.read_lines`."""
+        return files.read_lines(path or self.path, self.problem)
+
+    def source(self, line: int) -> str:
+        """``path:line`` for `Example.source`."""
+        return f"{self.path}:{line}"
+
+    def language_of(self, row: str | None = None) -> str:
+        """The caller's language, else the row's own, else ``und``."""
+        return self.language or row or "und"
+
+    def words(self, text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+        """Words and offsets of a text."""
+        pieces = self.split(text)
+        return tuple([p[0] for p in pieces]), tuple([(p[1], p[2]) for p in pieces])
+
+    def tags(self, tags: Sequence[str], lines: Sequence[int] | int, path: Path | None = None):
+        """Strict IOB2 tags, after the repair if one was asked for.
+
+        Args:
+            tags: one tag per word.
+            lines: the line of each tag, or of all of them.
+            path: the file they are in, where it is not the reading's own.
+
+        Returns:
+            The tags, or None if a problem was noted.
+        """
+        if self.repair is not None:
+            tags, repaired = repair_iob2(tags)
+            if repaired:
+                self.counts["repaired_tags"] += repaired
+        fault = find_fault(tags)
+        if fault is None:
+            return tuple(tags)
+        index, message = fault
+        line = lines if isinstance(lines, int) else lines[index]
+        self.problem(f"{message} (word {index + 1} of the sentence)", line, path)
+        return None
+
+    def string(self, row: dict[str, Any], name: str, line: int) -> str | None:
+        """A text field of a row, or None if a problem was noted (missing, or no valid text)."""
+        value = row.get(name)
+        if value is None:
+            have = ", ".join(map(repr, row)) or "none"
+            self.problem(f"no field {name!r}; fields of this row: {have}", line)
+        elif not isinstance(value, str):
+            self.problem(f"field {name!r} is {type(value).__name__}, expected a string", line)
+        elif not value.isascii() and _SURROGATE.search(value):
+            self.problem(f"field {name!r} holds half a surrogate pair, which is no text", line)
+        else:
+            return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An entry of the registry.
+
+    Attributes:
+        name: the word for ``format:``.
+        summary: one line for messages and docs.
+        function: ``function(reading, **options)`` yields examples; its keyword-only parameters are
+            the format's options.
+    """
+
+    name: str
+    summary: str
+    function: Callable[..., Iterator[Example]]
+
+    def options(self) -> dict[str, Any]:
+        """Option name to default."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def check_options(self, options: dict[str, Any], path: Path) -> None:
+        """Names and types of options as they come from a recipe.
+
+        Raises:
+            DataError: an option the format does not have, or of the wrong type.
+        """
+        hints = get_type_hints(self.function)
+        known = self.options()
+        for name, value in options.items():
+            if name not in known:
+                have = ", ".join(known) or "none"
+                raise DataError(
+                    f"format {self.name!r} has no option {name!r}; its options: {have}", path
+                )
+            if not _fits(value, hints[name]):
+                expected = getattr(hints[name], "__name__", str(hints[name]))
+                raise DataError(
+                    f"option {name!r} of format {self.name!r} is {value!r}, expected {expected}",
+                    path,
+                )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
+    # bool is a kind of int in Python, but `column: true` is a slip
+    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))

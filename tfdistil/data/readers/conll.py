@@ -1,0 +1,218 @@
+"""CoNLL columns: one word per line, sentences separated by blank lines.
+
+What a line is, in this order:
+
+1. blank (white space only): the end of a sentence;
+2. ``# key = value``: a comment, wherever it stands;
+3. ``# `` before a sentence's first word: a comment too, unless the line is a row all the same: it
+   has the columns of a row and a well-formed tag in the tag column (``# O`` in a file with spaces);
+4. anything else: a row. So ``#``, ``#photography`` and the like are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from tfdistil.data.example import Example
+from tfdistil.data.readers.base import Reading
+from tfdistil.data.readers.tags import is_tag
+from tfdistil.errors import DataError
+
+Cells = Callable[[str], "list[str]"]
+
+_COMMENT = re.compile(r"#\s*(?P<key>[^\s=:]\S*?(?: \S+)?)(?: = ?|: ?|=$)(?P<value>.*)")
+_ASSIGNMENT = re.compile(r"# [^\s=]+(?: [^\s=]+)? =( |$)")
+_UNSPOKEN = re.compile(r"\d+-\d+|\d+\.\d+")
+"""First column of CoNLL-U rows that are no words of their own: ``1-2`` and ``1.1``."""
+
+
+def read_conll(
+    reading: Reading,
+    *,
+    word: int = 0,
+    tag: int | None = -1,
+    label: int | None = None,
+    label_comment: str | None = None,
+    separator: Literal["auto", "tab", "space"] = "auto",
+    empty_words: Literal["error", "skip"] = "error",
+) -> Iterator[Example]:
+    """One example per block of rows.
+
+    Args:
+        reading: the file.
+        word: column of the word, from 0; negative counts from the right, in each row anew.
+        tag: column of the IOB2 tag; None for text without tags.
+        label: column that repeats the sentence's label in every row.
+        label_comment: key of the comment that holds the sentence's label
+            (``intent`` for ``# intent = play_music``).
+        separator: what parts columns; ``auto`` takes tabs if the first row has one. Runs of
+            spaces count as one, each tab counts.
+        empty_words: what to do with rows whose word is empty; ``skip`` counts them.
+    """
+    if label is not None and label_comment is not None:
+        raise DataError("set `label` or `label_comment`, not both", reading.path)
+    lines = reading.lines()
+    tabs = separator == "tab" or (separator == "auto" and _has_tabs(lines))
+    cells: Cells = _by_tab if tabs else _by_space
+    width = _width(lines, cells)
+    block = _Block(reading, word, tag, label, label_comment, empty_words)
+    found = False
+    for number, line in enumerate(lines, 1):
+        if not line or line.isspace():
+            if (example := block.close()) is not None:
+                found = True
+                yield example
+        elif line[0] == "#" and _is_comment(line, cells, width, tag, block.is_open):
+            block.comment(line)
+        else:
+            block.row(cells(line), number)
+    if (example := block.close()) is not None:
+        found = True
+        yield example
+    if not found and not reading.problems:
+        reading.problem("no sentence in this file", 1)
+
+
+class _Block:
+    """The rows of one sentence as they come in."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        word: int,
+        tag: int | None,
+        label: int | None,
+        label_comment: str | None,
+        empty_words: str,
+    ):
+        self.reading = reading
+        self.columns = [(name, at) for name, at in (("word", word), ("tag", tag), ("label", label))]
+        self.word, self.tag, self.label = word, tag, label
+        self.label_comment = label_comment
+        self.skip_empty = empty_words == "skip"
+        self.has_ids = word > 0
+        self.language = reading.language_of()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.lines: list[int] = []
+        self.sentence_label: str | None = None
+        self.is_open = self.broken = False
+
+    def comment(self, line: str) -> None:
+        """Take the label from the comment that is configured for it."""
+        if self.label_comment is not None:
+            match = _COMMENT.match(line)
+            if match and match["key"] == self.label_comment:
+                self.sentence_label = match["value"].strip() or None
+
+    def row(self, row: list[str], line: int) -> None:
+        """Take in one row, or report what is wrong with it."""
+        counts = self.reading.counts
+        if self.has_ids and _UNSPOKEN.fullmatch(row[0]):
+            counts["multiword_rows_skipped" if "-" in row[0] else "empty_nodes_skipped"] += 1
+            return
+        if row[0] == "-DOCSTART-":
+            counts["docstart_rows_skipped"] += 1
+            return
+        self.is_open = True
+        try:
+            word = row[self.word]
+            tag = "O" if self.tag is None else row[self.tag]
+            label = None if self.label is None else row[self.label]
+        except IndexError:
+            name, at = next(c for c in self.columns if c[1] is not None and not _within(c[1], row))
+            self._fault(f"no column {at} for `{name}`: the row has {len(row)}: {row}", line)
+            return
+        if not word or word.isspace():
+            if self.skip_empty:
+                counts["empty_words_skipped"] += 1
+            else:
+                self._fault("the word is empty; `empty_words: skip` leaves such rows out", line)
+            return
+        if self.tag is not None and not tag.startswith(("B-", "I-")) and tag != "O":
+            self._fault(
+                f"column {self.tag} holds {tag!r}, which is no IOB2 tag (O, B-type or I-type); "
+                f"set `tag` to the column that does; the row is {row}",
+                line,
+            )
+            return
+        if label is not None:
+            if not label or label.isspace():
+                self._fault(f"the label in column {self.label} is empty", line)
+            elif self.words and label != self.sentence_label:
+                message = f"label {label!r} differs from {self.sentence_label!r} of the rows above"
+                self._fault(message, line)
+            self.sentence_label = label
+        self.words.append(word)
+        self.tags.append(tag)
+        self.lines.append(line)
+
+    def close(self) -> Example | None:
+        """The sentence that ends here, if there is one without fault."""
+        try:
+            if self.broken or not self.words:
+                return None
+            first = self.lines[0]
+            if self.label_comment is not None and self.sentence_label is None:
+                message = f"no comment `# {self.label_comment} = ...` before this sentence"
+                self.reading.problem(message, first)
+                return None
+            tags = None
+            if self.tag is not None:
+                tags = self.reading.tags(self.tags, self.lines)
+                if tags is None:
+                    return None
+            return Example(
+                tuple(self.words),
+                tags,
+                self.sentence_label,
+                language=self.language,
+                source=self.reading.source(first),
+            )
+        finally:
+            self._clear()
+
+    def _fault(self, message: str, line: int) -> None:
+        self.broken = True
+        self.reading.problem(message, line)
+
+
+def _within(column: int, row: list[str]) -> bool:
+    return -len(row) <= column < len(row)
+
+
+def _by_tab(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def _by_space(line: str) -> list[str]:
+    return [cell for cell in line.split(" ") if cell]
+
+
+def _has_tabs(lines: list[str]) -> bool:
+    return "\t" in next((line for line in lines if not _looks_like_comment(line)), "\t")
+
+
+def _width(lines: list[str], cells: Cells) -> int:
+    return len(cells(next((line for line in lines if not _looks_like_comment(line)), "")))
+
+
+def _looks_like_comment(line: str) -> bool:
+    return not line or line.isspace() or line.startswith("# ")
+
+
+def _is_comment(line: str, cells: Cells, width: int, tag: int | None, within: bool) -> bool:
+    """Rules 2 to 4 of the module for a line that starts with ``#``."""
+    if not line.startswith("# ") and line != "#":
+        return False
+    if _ASSIGNMENT.match(line):
+        return True
+    if within:
+        return False
+    row = cells(line)
+    return not (len(row) == width and tag is not None and _within(tag, row) and is_tag(row[tag]))

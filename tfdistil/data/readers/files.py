@@ -1,0 +1,72 @@
+"""Bytes to lines: UTF-8 without NUL, with every broken line named."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from pathlib import Path
+
+from tfdistil.errors import DataError
+
+Problem = Callable[..., None]
+"""``problem(message, line, path)``: raises or collects a `DataError`."""
+
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_text(path: Path, problem: Problem) -> str:
+    """The file as text without byte-order mark; a broken byte becomes U+FFFD once it is reported.
+
+    Line ends are left as they are.
+
+    Raises:
+        DataError: a file that cannot be opened or is empty; what ``problem`` raises otherwise.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot be opened: {reason}", path) from None
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    if not raw.strip():
+        raise DataError("the file is empty", path, 1)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = _decode_lines(raw, path, problem)
+    if "\0" in text:
+        for number, line in enumerate(text.split("\n"), 1):
+            if "\0" in line:
+                problem(f"NUL byte at column {line.index(chr(0)) + 1}", number, path)
+        text = text.replace("\0", "\ufffd")
+    return text
+
+
+def read_lines(path: Path, problem: Problem) -> list[str]:
+    r"""The lines without their ends (``\n`` or ``\r\n``; no other character ends a line)."""
+    text = read_text(path, problem)
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def _decode_lines(raw: bytes, path: Path, problem: Problem) -> str:
+    hint = "save the file as UTF-8"
+    if raw.startswith(_WIDE):
+        hint = "it looks like UTF-16: " + hint
+    decoded = []
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        try:
+            decoded.append(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            problem(
+                f"broken UTF-8: byte 0x{byte:02x} at byte {error.start + 1}; {hint}", number, path
+            )
+            decoded.append(line.decode("utf-8", "replace"))
+    return "\n".join(decoded)

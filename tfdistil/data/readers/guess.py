@@ -1,0 +1,60 @@
+"""Guess a file's format, or say nothing: a wrong guess costs more than a line in the recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tfdistil.data.readers.tags import is_tag
+
+_HEAD = 65536
+_CONLL_SUFFIXES = (".conll", ".conllu", ".iob2", ".iob", ".bio")
+
+
+def guess_format(path: Path) -> str | None:
+    """The registered name of the format, or None where name and content leave doubt."""
+    if path.is_dir():
+        return "slotgated" if (path / "seq.in").is_file() else None
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).decode("utf-8", "ignore")
+    except (OSError, ValueError):
+        return None
+    lines = [line for line in head.removeprefix("\ufeff").split("\n") if line.strip()][:50]
+    if len(head) >= _HEAD // 4 and len(lines) > 1:
+        lines = lines[:-1]  # the last one may be cut off
+    suffix = path.suffix.lower()
+    if not lines:
+        return None
+    if lines[0].lstrip().startswith("{"):
+        return _guess_json(head, lines[0])
+    if '{"tokenizations"' in lines[0] and lines[0].count("\t") == 4:
+        return "mtod"
+    if "[IN:" in lines[-1]:
+        return "top"
+    if suffix in _CONLL_SUFFIXES or _ends_in_tags(lines):
+        return "conll"
+    if suffix in (".tsv", ".csv"):
+        return "table"
+    if suffix == ".txt" and not any("\t" in line for line in lines):
+        return "text"
+    return None
+
+
+def _guess_json(head: str, first: str) -> str | None:
+    if '"rasa_nlu_data"' in head:
+        return "rasa"
+    if '"oos_' in head:
+        return "clinc"
+    if '"entities"' in first or '"spans"' in first:
+        return "jsonl_spans"
+    return "table" if first.rstrip().endswith("}") else None
+
+
+def _ends_in_tags(lines: list[str]) -> bool:
+    """Whether every row has a word and ends in an IOB2 tag, and some row opens a span."""
+    rows = [line.split() for line in lines if not line.startswith("# ")]
+    return (
+        bool(rows)
+        and all(len(row) > 1 and is_tag(row[-1]) for row in rows)
+        and (any(row[-1].startswith("B-") for row in rows) or {len(row) for row in rows} == {2})
+    )

@@ -1,0 +1,191 @@
+"""Tables (TSV, CSV, JSON lines) of texts or pairs of texts with a class."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from tfdistil.data.example import Example
+from tfdistil.data.readers.base import Reading
+from tfdistil.data.readers.json_items import load_json
+from tfdistil.errors import DataError
+
+Column = int | str
+Row = tuple[int, "dict[Column, Any]"]
+"""Line a row starts on, and its cells by the columns asked for."""
+
+_SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";"}
+
+
+def read_table(
+    reading: Reading,
+    *,
+    text: int | str = "text",
+    second: int | str | None = None,
+    label: int | str | None = "label",
+    header: bool | None = None,
+    separator: Literal["auto", "tab", "comma", "semicolon", "json"] = "auto",
+    quoted: bool | None = None,
+) -> Iterator[Example]:
+    """One row, one example. Every row must have as many cells as the first.
+
+    Args:
+        reading: the file.
+        text: column of the (first) text, by the header's name or by index from 0.
+        second: column of the second text of a pair, or None.
+        label: column of the class, or None for unlabelled text. Whole numbers become text.
+        header: whether the first row holds names; None means: if a column is given by name.
+        separator: ``json`` is one object per line; ``auto`` looks at the first line.
+        quoted: whether cells may be quoted as in CSV (``"a ""b"" c"``); None means: unless the
+            file name ends in ``.tsv`` or ``.txt``.
+    """
+    columns = [column for column in (text, second, label) if column is not None]
+    language = reading.language_of()
+    for line, cells in _rows(reading, columns, header, separator, quoted):
+        first = _text(reading, cells[text], text, line)
+        pair = None if second is None else _text(reading, cells[second], second, line)
+        kind = None if label is None else _class(reading, cells[label], label, line)
+        if first is None or (second is not None and pair is None):
+            continue
+        if label is not None and kind is None:
+            continue
+        words, offsets = reading.words(first)
+        yield Example(
+            words,
+            label=kind,
+            second=None if pair is None else reading.words(pair)[0],
+            language=language,
+            text=first,
+            offsets=offsets,
+            source=reading.source(line),
+        )
+
+
+def _rows(
+    reading: Reading,
+    columns: list[Column],
+    header: bool | None,
+    separator: str,
+    quoted: bool | None,
+) -> Iterator[Row]:
+    lines = reading.lines()
+    if separator == "auto":
+        separator = _guess_separator(reading, lines[0])
+    if separator == "json":
+        yield from _json_rows(reading, lines, columns)
+        return
+    if quoted is None:
+        quoted = reading.path.suffix.lower() not in (".tsv", ".txt")
+    character = _SEPARATORS[separator]
+    rows = _quoted(reading, lines, character) if quoted else _plain(lines, character)
+    by_name = any(isinstance(column, str) for column in columns)
+    places: dict[Column, int] | None = None
+    names: list[str] = []
+    width = 0
+    for line, row in rows:
+        if places is None:
+            width = len(row)
+            names = row if (by_name if header is None else header) else []
+            places = _places(reading, columns, names, width, line)
+            if names:
+                continue
+        if len(row) == 1 and not row[0].strip():
+            reading.counts["blank_lines"] += 1
+        elif len(row) != width:
+            what = "header" if names else "first row"
+            reading.problem(f"{len(row)} columns, but the {what} has {width}", line)
+        else:
+            yield line, {column: row[place] for column, place in places.items()}
+
+
+def _plain(lines: list[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    for line, text in enumerate(lines, 1):
+        yield line, text.split(separator)
+
+
+def _quoted(reading: Reading, lines: list[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows of CSV; a quoted cell may reach over several lines."""
+    reader = csv.reader([line + "\n" for line in lines], delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            hint = "quotes inside a cell are doubled; `quoted: false` reads them as they are"
+            reading.problem(f"bad CSV: {error}; {hint}", line)
+            continue
+        yield line, row or [""]
+
+
+def _json_rows(reading: Reading, lines: list[str], columns: list[Column]) -> Iterator[Row]:
+    if not all(isinstance(column, str) for column in columns):
+        raise DataError("columns of JSON lines are given by name, not by index", reading.path)
+    for line, text in enumerate(lines, 1):
+        if not text or text.isspace():
+            reading.counts["blank_lines"] += 1
+            continue
+        row = load_json(reading, text, line)
+        if row is None:
+            continue
+        if not isinstance(row, dict):
+            reading.problem(f"{type(row).__name__} on this line, expected an object", line)
+            continue
+        missing = [column for column in columns if row.get(column) is None]
+        if missing:
+            have = ", ".join(map(repr, row)) or "none"
+            reading.problem(f"no field {missing[0]!r}; fields of this row: {have}", line)
+            continue
+        yield line, {column: row[column] for column in columns}
+
+
+def _places(
+    reading: Reading, columns: list[Column], names: list[str], width: int, line: int
+) -> dict[Column, int]:
+    places: dict[Column, int] = {}
+    for column in columns:
+        if isinstance(column, str):
+            if column not in names:
+                have = f"the header has {names}" if names else "the file has no header"
+                raise DataError(f"no column {column!r}; {have}", reading.path, line)
+            places[column] = names.index(column)
+        elif -width <= column < width:
+            places[column] = column
+        else:
+            message = f"no column {column}: the row has {width} columns"
+            raise DataError(message, reading.path, line)
+    return places
+
+
+def _guess_separator(reading: Reading, first: str) -> str:
+    if first.lstrip().startswith("{"):
+        return "json"
+    for name, character in _SEPARATORS.items():
+        if character in first:
+            return name
+    choices = ", ".join([*_SEPARATORS, "json"])
+    raise DataError(
+        f"the first line has no tab, comma or semicolon; set `separator` to one of {choices}",
+        reading.path,
+        1,
+    )
+
+
+def _text(reading: Reading, value: Any, column: Column, line: int) -> str | None:
+    text = reading.string({str(column): value}, str(column), line)
+    if text is not None and not text.strip():
+        reading.problem(f"the text in column {column!r} is empty", line)
+        return None
+    return text
+
+
+def _class(reading: Reading, value: Any, column: Column, line: int) -> str | None:
+    if type(value) is int:
+        value = str(value)
+    label = reading.string({str(column): value}, str(column), line)
+    if label is not None and not label.strip():
+        reading.problem(f"the label in column {column!r} is empty", line)
+        return None
+    return None if label is None else label.strip()

@@ -1,0 +1,86 @@
+"""Splits without leaks: equal sentences stay together, transfer text holds no dev or test sentence.
+
+Two sentences are the same when their characters without white space are, so that a transfer text
+split at white space matches the tokenized test sentence it is (``Is it?`` and ``Is it ?``). Equal
+words (`Example.key`) are always the same sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+
+SentenceKey = tuple[str, str]
+
+
+def sentence_key(example: Example) -> SentenceKey:
+    """The characters of the sentence, and of the second one of a pair."""
+    return _characters(example.words), _characters(example.second or ())
+
+
+def split_dev(
+    examples: Sequence[Example], fraction: float, seed: int = 0
+) -> tuple[list[Example], list[Example]]:
+    """Set aside about ``fraction`` of the examples as dev set, in file order.
+
+    Deterministic in the sentences and the seed, whatever their order; equal sentences are on the
+    same side. Both sides get at least one sentence.
+
+    Returns:
+        Train and dev examples.
+
+    Raises:
+        DataError: a fraction outside (0, 1), or fewer than two different sentences.
+    """
+    if not 0 < fraction < 1:
+        raise DataError(f"dev fraction is {fraction}, expected between 0 and 1")
+    keys = [sentence_key(example) for example in examples]
+    sizes: dict[SentenceKey, int] = {}
+    for key in keys:
+        sizes[key] = sizes.get(key, 0) + 1
+    if len(sizes) < 2:
+        raise DataError(f"cannot split {len(sizes)} different sentences into train and dev")
+    order = sorted(sizes, key=lambda key: _digest(key, seed))
+    wanted = round(fraction * len(examples))
+    held: set[SentenceKey] = set()
+    count = 0
+    for key in order[:-1]:
+        if held and count + sizes[key] > wanted:
+            break
+        held.add(key)
+        count += sizes[key]
+    train = [e for e, key in zip(examples, keys, strict=True) if key not in held]
+    dev = [e for e, key in zip(examples, keys, strict=True) if key in held]
+    return train, dev
+
+
+def drop_overlap(
+    transfer: Sequence[Example], held_out: Iterable[Example]
+) -> tuple[list[Example], int]:
+    """Take out of the transfer text what occurs in dev or test.
+
+    Returns:
+        The examples that stay, and how many were dropped.
+    """
+    held = {sentence_key(example) for example in held_out}
+    kept = [example for example in transfer if sentence_key(example) not in held]
+    return kept, len(transfer) - len(kept)
+
+
+def overlap(train: Iterable[Example], test: Sequence[Example]) -> list[int]:
+    """Indices of the test examples whose sentence occurs in train."""
+    seen = {sentence_key(example) for example in train}
+    return [index for index, example in enumerate(test) if sentence_key(example) in seen]
+
+
+def _characters(words: Iterable[str]) -> str:
+    # words of some files hold white space of their own, so joining alone is not enough
+    return "".join("".join(words).split())
+
+
+def _digest(key: SentenceKey, seed: int) -> bytes:
+    text = "\0".join((str(seed), *key))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,1 @@
+"""Stages of distillation: data, not classes of their own."""

@@ -1,0 +1,100 @@
+"""Model selection: keep the weights with the best monitored value, stop when it no longer improves."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+
+class BestWeights(keras.callbacks.Callback):
+    """Evaluates after every epoch, and before the first one; restores the best at the end.
+
+    The weights before the first update take part, so a phase can never make a student worse by the
+    monitored value.
+
+    Args:
+        student: whose weights are kept.
+        evaluate: gives the monitored value, on held-out data.
+        higher_is_better: True for a metric, False for a loss.
+        patience: epochs without improvement until training stops; None never stops early.
+        updates: stop after so many optimizer steps, wherever in an epoch; None: no limit.
+        record: called with a row of the history after each evaluation.
+    """
+
+    def __init__(
+        self,
+        student: Any,
+        evaluate: Callable[[], float],
+        higher_is_better: bool,
+        patience: int | None,
+        updates: int | None,
+        record: Callable[[dict[str, float]], None],
+    ):
+        super().__init__()
+        self.student, self.evaluate, self.record = student, evaluate, record
+        self.sign = 1.0 if higher_is_better else -1.0
+        self.patience, self.updates = patience, updates
+        self.best_value = -np.inf
+        self.best_weights: list[np.ndarray] = []
+        self.waited = self.done = 0
+
+    def _consider(self, epoch: int, logs: dict[str, float]) -> None:
+        value = float(self.evaluate())
+        improved = self.sign * value > self.sign * self.best_value if self.best_weights else True
+        if improved:
+            self.best_value, self.waited = value, 0
+            self.best_weights = self.student.get_weights()
+        else:
+            self.waited += 1
+        row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
+        self.record({**row, **{k: float(v) for k, v in logs.items()}})
+
+    def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
+        """Score the weights as they are."""
+        self._consider(0, {})
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
+        """Count updates."""
+        self.done += 1
+        if self.updates is not None and self.done >= self.updates:
+            self.model.stop_training = True
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Score, keep or count."""
+        self._consider(epoch + 1, logs or {})
+        if self.patience is not None and self.waited >= self.patience:
+            self.model.stop_training = True
+
+    def on_train_end(self, logs: dict[str, float] | None = None) -> None:
+        """Put the best weights back."""
+        self.student.set_weights(self.best_weights)
+
+
+class History:
+    """Appends rows to ``history.csv``: phase, epoch, updates, name of a value, value.
+
+    The long form needs no fixed columns, whatever terms a stage has.
+    """
+
+    def __init__(self, path: Path | None):
+        self.path = path
+
+    def __call__(self, model: str, phase: str, row: dict[str, float]) -> None:
+        """Write one evaluation."""
+        if self.path is None:
+            return
+        new = not self.path.exists()
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            if new:
+                writer.writerow(["model", "phase", "epoch", "updates", "name", "value"])
+            for name, value in row.items():
+                if name not in ("epoch", "updates"):
+                    writer.writerow(
+                        [model, phase, int(row["epoch"]), int(row["updates"]), name, f"{value:.6g}"]
+                    )

@@ -1,0 +1,186 @@
+"""One stage as a Keras model: terms over streams, summed, behind ``model.fit``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfdistil.distill.forward import at_units
+from tfdistil.distill.objectives import Objective, find_objective
+from tfdistil.errors import RecipeError
+from tfdistil.recipe import TermSpec
+from tfdistil.tasks import Output
+
+if keras.backend.backend() == "tensorflow":
+    from tfdistil.distill.tensorflow_step import TrainStep
+else:
+
+    class TrainStep:  # type: ignore[no-redef]
+        """Other backends use Keras' own step, which calls `Distiller.compute_loss` too."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One objective bound to its stream, signals and output.
+
+    Attributes:
+        label: unique among the terms of a stage; the name of its curve.
+        stream: key of the batch it reads.
+        student, teacher: names of the signals.
+        target: name of the output whose gold ids it reads, or None.
+    """
+
+    label: str
+    objective: Objective
+    stream: str
+    student: tuple[str, ...]
+    teacher: tuple[str, ...]
+    target: str | None
+    weight: float
+    options: Mapping[str, Any]
+
+
+def stream_key(pool: Sequence[str]) -> str:
+    """The key of a stream that draws from these sets."""
+    return "+".join(pool)
+
+
+def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Term]:
+    """Terms of a recipe to terms with signal names, one per output where the objective asks for it.
+
+    Raises:
+        RecipeError: an unknown objective or output, or an option the objective does not have.
+    """
+    terms: list[Term] = []
+    by_name = {output.name: output for output in outputs}
+    for spec in specs:
+        objective = find_objective(spec.loss)
+        if spec.output is not None and spec.output not in by_name:
+            raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
+        names: list[str | None] = [None]
+        if objective.per_output:
+            names = [spec.output] if spec.output else list(by_name)
+        for name in names:
+            fields = {"head": spec.head, "output": name, **spec.options}
+            try:
+                student = tuple(signal.format(**fields) for signal in objective.student)
+                teacher = tuple(signal.format(**fields) for signal in objective.teacher)
+            except KeyError as error:
+                raise RecipeError(f"term {spec.loss}: needs the key {error.args[0]!r}") from None
+            used = {key for s in objective.student + objective.teacher for key in _fields(s)}
+            options = {k: v for k, v in spec.options.items() if k not in used}
+            label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
+            while label in {term.label for term in terms}:
+                label += "'"
+            terms.append(
+                Term(
+                    label,
+                    objective,
+                    stream_key(spec.pool),
+                    student,
+                    teacher,
+                    name if objective.target else None,
+                    spec.weight,
+                    options,
+                )
+            )
+    return terms
+
+
+def _fields(template: str) -> set[str]:
+    import string
+
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+class Distiller(TrainStep, keras.Model):
+    """Trains a student on the weighted sum of a stage's terms.
+
+    ``fit`` takes batches ``{stream: {inputs..., units, unit_mask, target/..., teacher/...}}``. The
+    student runs once per stream. Everything that makes the loss is in `compute_loss`; the training
+    step of a backend only differentiates it.
+
+    Args:
+        student: gives named signals and says their `level`; gets the whole batch of a stream, so
+            that it may also read targets (teacher forcing).
+        terms: see `bind_terms`.
+        weighting: ``fixed``, or ``uncertainty``: Σ λ_i L_i - ½ Σ log λ_i with learned λ (multi-
+            grained distillation, Equation 9). The λ belong to the distiller, not to the student.
+    """
+
+    def __init__(self, student: Any, terms: Sequence[Term], weighting: str = "fixed"):
+        super().__init__(name="distiller")
+        self.student = student
+        self.terms = list(terms)
+        self.streams = sorted({term.stream for term in terms})
+        self.log_weights = (
+            self.add_weight(name="log_weights", shape=(len(terms),), initializer="zeros")
+            if weighting == "uncertainty"
+            else None
+        )
+        self.term_means = [keras.metrics.Mean(name=term.label) for term in terms]
+        self.loss_mean = keras.metrics.Mean(name="loss")
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The loss and each term, averaged over an epoch."""
+        return [self.loss_mean, *self.term_means]
+
+    def build(self, input_shape: Any = None) -> None:
+        """The student is built by its own constructor."""
+        self.built = True
+
+    def call(self, batches: Mapping[str, Mapping[str, Any]], training: bool = False) -> dict:
+        """Student signals by stream."""
+        return {key: self.student(batches[key], training=training) for key in self.streams}
+
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any
+    ) -> Any:
+        """The weighted sum of the terms plus the student's own losses (regularisers)."""
+        del y, sample_weight
+        values = [self._term(term, x[term.stream], y_pred[term.stream]) for term in self.terms]
+        for mean, value in zip(self.term_means, values, strict=True):
+            mean.update_state(value)
+        total = sum(
+            (term.weight * value for term, value in zip(self.terms, values, strict=True)),
+            ops.convert_to_tensor(0.0),
+        )
+        if self.log_weights is not None:
+            stacked = ops.stack(values)
+            total = ops.sum(ops.exp(self.log_weights) * stacked) - 0.5 * ops.sum(self.log_weights)
+        for loss in self.student.losses:
+            total = total + loss
+        self.loss_mean.update_state(total)
+        return total
+
+    def compute_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Current means by name."""
+        return {metric.name: metric.result() for metric in self.metrics}
+
+    def _term(self, term: Term, batch: Mapping[str, Any], signals: Mapping[str, Any]) -> Any:
+        gather = term.objective.align == "unit"
+
+        def aligned(name: str) -> Any:
+            if gather and self.student.level(name) == "subword":
+                return at_units(signals[name], batch["units"])
+            return signals[name]
+
+        student = [aligned(name) for name in term.student]
+        arguments = {"student": student[0] if len(student) == 1 else student}
+        if term.teacher:
+            teacher = [batch[f"teacher/{name}"] for name in term.teacher]
+            arguments["teacher"] = teacher[0] if len(teacher) == 1 else teacher
+        if term.target is not None:
+            arguments["target"] = batch[f"target/{term.target}"]
+        if not gather:
+            mask = batch["attention_mask"]
+        elif self.student.level(term.student[0]) == "subword":
+            mask = batch["unit_mask"]
+        else:
+            mask = ops.ones_like(batch["attention_mask"][:, 0])
+        return term.objective.function(**arguments, mask=mask, **term.options)

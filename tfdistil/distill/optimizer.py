@@ -1,0 +1,100 @@
+"""AdamW with a warm-up, a decay and a factor per layer group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfdistil.recipe import OptimizerSpec
+
+
+@keras.saving.register_keras_serializable("tfdistil")
+class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear rise from 0 to ``high``, then cosine, linear or no decay to ``low``.
+
+    Args:
+        high, low: learning rates.
+        steps: all updates; the decay ends there.
+        warmup: updates spent rising.
+        shape: ``cosine``, ``linear`` or ``constant``.
+    """
+
+    def __init__(self, high: float, low: float, steps: int, warmup: int, shape: str):
+        self.high, self.low, self.steps, self.warmup = high, low, steps, warmup
+        self.shape = shape
+
+    def __call__(self, step: Any) -> Any:
+        """The learning rate before update number ``step`` (from 0)."""
+        step = ops.cast(step, "float32")
+        rising = (step + 1.0) / (self.warmup + 1.0)
+        progress = (step - self.warmup) / max(1, self.steps - self.warmup)
+        progress = ops.clip(progress, 0.0, 1.0)
+        falling = {
+            "cosine": 0.5 * (1.0 + ops.cos(3.141592653589793 * progress)),
+            "linear": 1.0 - progress,
+            "constant": ops.ones_like(progress),
+        }[self.shape]
+        decayed = self.low + (self.high - self.low) * falling
+        return ops.where(step < self.warmup, self.high * rising, decayed)
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments."""
+        return {
+            "high": self.high,
+            "low": self.low,
+            "steps": self.steps,
+            "warmup": self.warmup,
+            "shape": self.shape,
+        }
+
+
+class LayerwiseAdamW(keras.optimizers.AdamW):
+    """AdamW whose learning rate has a factor per weight.
+
+    Args:
+        factors: weight path to factor; 1 where a weight is not in it.
+        arguments: of ``keras.optimizers.AdamW``.
+    """
+
+    def __init__(self, factors: Mapping[str, float], **arguments: Any):
+        super().__init__(name="adamw", **arguments)
+        self.factors = dict(factors)
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """One Adam update, scaled."""
+        super().update_step(gradient, variable, learning_rate * self.factors.get(variable.path, 1))
+
+
+def layer_factors(
+    groups: Sequence[tuple[str, Sequence[keras.Variable]]], decay: float
+) -> dict[str, float]:
+    """``decay^i`` for the weights of the i-th group from the top (Howard and Ruder 2018)."""
+    return {w.path: decay**i for i, (_, weights) in enumerate(groups) for w in weights}
+
+
+def make_optimizer(
+    spec: OptimizerSpec,
+    steps: int,
+    groups: Sequence[tuple[str, Sequence[keras.Variable]]],
+) -> LayerwiseAdamW:
+    """A fresh optimizer for one phase of ``steps`` updates.
+
+    Biases and normalisation weights (rank 1) are not decayed.
+    """
+    schedule = WarmupDecay(
+        spec.high, spec.low, steps, round(spec.warmup * steps), spec.schedule
+    )
+    optimizer = LayerwiseAdamW(
+        layer_factors(groups, spec.layer_decay) if spec.layer_decay < 1 else {},
+        learning_rate=schedule,
+        weight_decay=spec.weight_decay,
+        global_clipnorm=spec.clip,
+        epsilon=1e-8,
+    )
+    optimizer.exclude_from_weight_decay(
+        var_list=[w for _, weights in groups for w in weights if len(w.shape) < 2]
+    )
+    return optimizer

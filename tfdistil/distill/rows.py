@@ -1,0 +1,194 @@
+"""Examples as rows a model can eat: windows with targets, padded into batches. Numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.tasks import Task
+from tfdistil.text.featurizer import Featurizer, Window
+
+IGNORE = -1
+"""The target of what has no label: padding, and every word of an unlabelled text."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Encoded examples; one row is one window of one example.
+
+    Attributes:
+        windows: the rows.
+        example: index of each row's example, int64 ``[rows]``.
+        first_unit: where each row's units start among its example's units, int64 ``[rows]``.
+        targets: per example, output name to ids per unit (``[units]``) or a scalar.
+        unit_counts: units of each example over all its windows, int64 ``[examples]``.
+        padding: the value of padding for each model input.
+    """
+
+    windows: tuple[Window, ...]
+    example: np.ndarray
+    first_unit: np.ndarray
+    targets: tuple[dict[str, np.ndarray], ...]
+    unit_counts: np.ndarray
+    padding: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces in each row, int64 ``[rows]``."""
+        return np.array([window.length for window in self.windows], dtype=np.int64)
+
+    def inputs(self, rows: Sequence[int], multiple: int = 8) -> dict[str, np.ndarray]:
+        """Padded model inputs and units of some rows.
+
+        Args:
+            rows: which rows, in the order of the batch.
+            multiple: lengths are rounded up to a multiple of it, so that few shapes occur.
+
+        Returns:
+            The model's inputs ``[B, T]``, ``attention_mask [B, T]``, ``units [B, U]`` (positions)
+            and ``unit_mask [B, U]``, all int32.
+        """
+        windows = [self.windows[row] for row in rows]
+        time = _round_up(max(w.length for w in windows), multiple)
+        units = _round_up(max(len(w.units) for w in windows), multiple)
+        batch = {
+            name: _pad([w.inputs[name] for w in windows], time, value)
+            for name, value in self.padding.items()
+        }
+        batch["attention_mask"] = _pad([np.ones(w.length, np.int32) for w in windows], time, 0)
+        batch["units"] = _pad([w.units for w in windows], units, 0)
+        batch["unit_mask"] = _pad([np.ones(len(w.units), np.int32) for w in windows], units, 0)
+        return batch
+
+    def target(self, output: str, level: str, rows: Sequence[int], units: int) -> np.ndarray:
+        """Target ids of some rows, `IGNORE` where there is none.
+
+        Args:
+            output: name of the task's output.
+            level: ``word`` or ``sequence``.
+            rows: which rows.
+            units: length of the padded unit axis.
+
+        Returns:
+            int32 ``[B, units]`` at word level, ``[B]`` at sequence level.
+        """
+        found = [self.targets[self.example[row]].get(output) for row in rows]
+        if level == "sequence":
+            return np.array([IGNORE if ids is None else ids for ids in found], dtype=np.int32)
+        target = np.full((len(rows), units), IGNORE, dtype=np.int32)
+        for i, (row, ids) in enumerate(zip(rows, found, strict=True)):
+            if ids is not None:
+                target[i, : len(self.windows[row].units)] = ids[self.unit_range(row)]
+        return target
+
+    def unit_range(self, row: int) -> slice:
+        """The row's part of its example's units."""
+        start = int(self.first_unit[row])
+        return slice(start, start + len(self.windows[row].units))
+
+    def word_starts(self, example_rows: Sequence[int]) -> np.ndarray:
+        """Where each word of an example starts among its units, given all its rows in order."""
+        return np.concatenate(
+            [self.windows[row].starts + self.first_unit[row] for row in example_rows]
+        ).astype(np.int64)
+
+    def rows_of(self) -> list[list[int]]:
+        """The rows of each example, in order."""
+        rows: list[list[int]] = [[] for _ in self.targets]
+        for row, example in enumerate(self.example):
+            rows[example].append(row)
+        return rows
+
+
+def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task | None) -> Rows:
+    """Encode examples once; batches are then only padded.
+
+    Args:
+        examples: labelled or not.
+        featurizer: makes the windows.
+        task: turns labels into targets; None where there is nothing to learn from labels.
+    """
+    encoded = featurizer.encode_batch([(e.words, e.second) for e in examples])
+    continuation = {
+        o.name: len(o.labels) - 1 for o in (task.outputs if task else ()) if o.labels[-1:] == ("X",)
+    }
+    levels = {o.name: o.level for o in (task.outputs if task else ())}
+    windows: list[Window] = []
+    example_of: list[int] = []
+    first_unit: list[int] = []
+    targets: list[dict[str, np.ndarray]] = []
+    unit_counts: list[int] = []
+    for index, (example, parts) in enumerate(zip(examples, encoded, strict=True)):
+        total = 0
+        for window in parts:
+            windows.append(window)
+            example_of.append(index)
+            first_unit.append(total)
+            total += len(window.units)
+        unit_counts.append(total)
+        found = task.targets(example) if task else {}
+        for name in [n for n in found if levels[n] == "word"]:
+            found[name] = _per_unit(found[name], parts, continuation.get(name, IGNORE))
+        targets.append(found)
+    return Rows(
+        tuple(windows),
+        np.array(example_of, np.int64),
+        np.array(first_unit, np.int64),
+        tuple(targets),
+        np.array(unit_counts, np.int64),
+        featurizer.padding,
+    )
+
+
+def bucketed_batches(
+    lengths: np.ndarray, size: int, generator: np.random.Generator | None
+) -> list[np.ndarray]:
+    """Cut rows into batches of similar length, so that little is padding.
+
+    Args:
+        lengths: pieces of each row, ``[rows]``.
+        size: rows of a batch; the last may be smaller.
+        generator: shuffles rows within pools of 50 batches, and the batches; None keeps the batches
+            in order of length, which is best for prediction.
+
+    Returns:
+        Index arrays that together hold every row once.
+    """
+    if generator is None:
+        order = np.argsort(lengths, kind="stable")
+        return [order[i : i + size] for i in range(0, len(order), size)]
+    order = generator.permutation(len(lengths))
+    pool = 50 * size
+    batches = []
+    for start in range(0, len(order), pool):
+        part = order[start : start + pool]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[i : i + size] for i in range(0, len(part), size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def _per_unit(ids: np.ndarray, windows: Sequence[Window], filler: int) -> np.ndarray:
+    """Word ids to unit ids: the word's own at its first piece, ``filler`` at the others."""
+    out = []
+    for window in windows:
+        part = np.full(len(window.units), filler, np.int32)
+        part[window.starts] = ids[window.words[0] : window.words[1]]
+        out.append(part)
+    return np.concatenate(out)
+
+
+def _round_up(length: int, multiple: int) -> int:
+    return max(multiple, -(-length // multiple) * multiple)
+
+
+def _pad(arrays: Sequence[np.ndarray], length: int, value: int) -> np.ndarray:
+    out = np.full((len(arrays), length, *arrays[0].shape[1:]), value, dtype=np.int32)
+    for i, array in enumerate(arrays):
+        out[i, : len(array)] = array
+    return out

@@ -1,0 +1,216 @@
+"""A schedule: stages run in order over named models and sets, with signals cached and phases saved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.distill.best_weights import History
+from tfdistil.distill.distiller import Term, bind_terms, stream_key
+from tfdistil.distill.evaluate import score
+from tfdistil.distill.freezing import phases
+from tfdistil.distill.rows import Rows, encode_rows
+from tfdistil.distill.signals import (
+    LiveSignals,
+    PooledSignals,
+    SharedInputSignals,
+    StoredSignals,
+    TeacherSignals,
+    load_signals,
+    store_signals,
+)
+from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
+from tfdistil.distill.streams import Stream, Transform, concatenate_rows
+from tfdistil.errors import RecipeError
+from tfdistil.recipe import StageSpec
+from tfdistil.tasks import Task
+from tfdistil.text.featurizer import Featurizer
+
+
+class FeaturizedModel(Protocol):
+    """A model with the featurizer that feeds it."""
+
+    model: Any
+    featurizer: Featurizer
+
+
+Counter = Callable[[str, int], Callable[[int], None]]
+"""``(what, total)`` to a function that is told how many are done."""
+
+
+class Schedule:
+    """Runs stages over models by name.
+
+    Args:
+        models: by the names the stages use; the students among them are trained in place.
+        sets: examples by name (``train``, ``dev``, ``transfer``, ...).
+        task: labels and metric.
+        folder: where ``cache/``, ``phases/`` and ``history.csv`` go; what is there already is not
+            done again.
+        seed: of the order of the data.
+        callbacks: Keras callbacks for each phase, such as a progress bar.
+        counter: shows how far the teacher's signals are.
+        transforms: set name to a change of its batches, drawn afresh each time (masking, noise).
+        jit: compile training steps with XLA.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, FeaturizedModel],
+        sets: Mapping[str, Sequence[Example]],
+        task: Task,
+        folder: Path,
+        *,
+        seed: int,
+        callbacks: Callbacks = lambda phase, updates: [],
+        counter: Counter = lambda what, total: lambda done: None,
+        transforms: Mapping[str, Transform] | None = None,
+        jit: bool = False,
+    ):
+        self.models, self.sets, self.task, self.folder = models, dict(sets), task, folder
+        self.seed, self.callbacks, self.counter, self.jit = seed, callbacks, counter, jit
+        self.transforms = dict(transforms or {})
+        self.history = History(folder / "history.csv")
+        self._rows: dict[tuple[str, str], Rows] = {}
+
+    def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
+        """Train through all stages; phases that are saved already are loaded instead.
+
+        Returns:
+            Updates made for each student, earlier sessions included.
+        """
+        updates: dict[str, int] = {}
+        for stage in stages:
+            for result in self._stage(stage):
+                updates[stage.student] = updates.get(stage.student, 0) + result.updates
+        return updates
+
+    def _stage(self, stage: StageSpec) -> list[PhaseResult]:
+        student = self.models[stage.student]
+        terms = bind_terms(stage.terms, self.task.outputs)
+        pools = {stream_key(spec.pool): spec.pool for spec in stage.terms}
+        streams = {
+            key: self._stream(stage, pool, [t for t in terms if t.stream == key])
+            for key, pool in pools.items()
+        }
+        held_out = None
+        if stage.stop.monitor == "loss":
+            held_out = self._stream(stage, (stage.stop.on,), terms)
+        done = self._saved_phases(stage)
+        if done:
+            student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
+        fresh = run_stage(
+            stage,
+            student.model,
+            streams,
+            self.task.outputs,
+            seed=self.seed,
+            metric=lambda: self._metric(stage),
+            held_out=held_out,
+            record=lambda phase, row: self.history(stage.student, phase, row),
+            callbacks=self.callbacks,
+            finished=lambda result: self._save_phase(stage, result),
+            skip=lambda phase: phase in {result.name for result in done},
+            jit=self.jit,
+        )
+        return [*done, *fresh]
+
+    def _metric(self, stage: StageSpec) -> float:
+        student, dev = self.models[stage.student], self.sets["dev"]
+        scores = score(
+            student.model, self.rows(stage.student, "dev"), dev, self.task, stage.terms[0].head
+        )
+        return scores[self.task.metric]
+
+    def rows(self, model: str, name: str) -> Rows:
+        """A set encoded for a model, once.
+
+        Raises:
+            RecipeError: there is no such set.
+        """
+        if not self.sets.get(name):
+            available = [key for key, examples in self.sets.items() if examples]
+            raise RecipeError(f"a stage draws from {name!r}, but there is only {available}")
+        if (model, name) not in self._rows:
+            featurizer = self.models[model].featurizer
+            self._rows[model, name] = encode_rows(self.sets[name], featurizer, self.task)
+        return self._rows[model, name]
+
+    def _stream(self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]) -> Stream:
+        rows = concatenate_rows([self.rows(stage.student, name) for name in pool])
+        changed = [self.transforms[name] for name in pool if name in self.transforms]
+        if changed and len(pool) > 1:
+            raise RecipeError(f"stage {stage.name!r}: {pool} cannot be pooled, one is transformed")
+        return Stream(
+            rows,
+            self.task.outputs,
+            self._signals(stage, pool, terms),
+            changed[0] if changed else None,
+        )
+
+    def _signals(
+        self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]
+    ) -> TeacherSignals | None:
+        names = sorted({name for term in terms for name in term.teacher})
+        if not names:
+            return None
+        if stage.teacher is None:
+            raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
+        teacher = self.models[stage.teacher]
+        if any(term.objective.align == "piece" for term in terms if term.teacher):
+            return SharedInputSignals(teacher.model, names)
+        if stage.signals == "live":
+            parts = [self.rows(stage.teacher, name) for name in pool]
+            return LiveSignals(teacher.model, concatenate_rows(parts), names)
+        return PooledSignals([self._stored(stage, name, names) for name in pool])
+
+    def _stored(self, stage: StageSpec, name: str, signals: Sequence[str]) -> StoredSignals:
+        assert stage.teacher is not None
+        teacher, rows = self.models[stage.teacher], self.rows(stage.teacher, name)
+        folder = self.folder / "cache" / self._cache_key(teacher, name, signals)
+        if not folder.exists():
+            counter = self.counter(f"{stage.teacher} on {name}", len(self.sets[name]))
+            store_signals(teacher.model, rows, signals, folder, counter)
+        return load_signals(folder, self.rows(stage.student, name))
+
+    def _cache_key(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> str:
+        """Everything the signals depend on: weights, tokenizer, sentences, signals, windows."""
+        digest = hashlib.sha256()
+        for weight in teacher.model.get_weights():
+            digest.update(np.ascontiguousarray(weight).tobytes())
+        for _, data in sorted(teacher.featurizer.to_assets().items()):
+            digest.update(data)
+        settings = [teacher.featurizer.to_json(), list(signals), "float32"]
+        digest.update(json.dumps(settings, sort_keys=True).encode())
+        for example in self.sets[name]:
+            digest.update("\x1f".join((*example.words, "\x1e", *(example.second or ()))).encode())
+        return f"{name}-{digest.hexdigest()[:16]}"
+
+    def _phase_file(self, stage: StageSpec, phase: str, suffix: str) -> Path:
+        return self.folder / "phases" / stage.student / f"{phase}{suffix}"
+
+    def _save_phase(self, stage: StageSpec, result: PhaseResult) -> None:
+        weights = self._phase_file(stage, result.name, ".weights.h5")
+        weights.parent.mkdir(parents=True, exist_ok=True)
+        partial = weights.with_name(f".{result.name}.partial.weights.h5")
+        self.models[stage.student].model.save_weights(partial)
+        partial.replace(weights)
+        # The facts come last: a phase counts as done only when both files are there.
+        facts = {"name": result.name, "best": result.best, "updates": result.updates}
+        self._phase_file(stage, result.name, ".json").write_text(json.dumps(facts))
+
+    def _saved_phases(self, stage: StageSpec) -> list[PhaseResult]:
+        found = []
+        groups = [name for name, _ in self.models[stage.student].model.layer_groups()]
+        for phase in phases(stage, groups):
+            facts = self._phase_file(stage, phase.name, ".json")
+            if not facts.exists():
+                break
+            found.append(PhaseResult(**json.loads(facts.read_text())))
+        return found

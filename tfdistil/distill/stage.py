@@ -1,0 +1,122 @@
+"""Running one stage: its phases, each with its own optimizer, monitor and best weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tfdistil.distill.best_weights import BestWeights
+from tfdistil.distill.distiller import Distiller, bind_terms
+from tfdistil.distill.freezing import phases, set_trainable
+from tfdistil.distill.optimizer import make_optimizer
+from tfdistil.distill.streams import Stream, StreamBatches
+from tfdistil.recipe import StageSpec
+from tfdistil.tasks import Output
+
+
+@dataclass(frozen=True)
+class PhaseResult:
+    """How a phase ended: its best monitored value and the updates it made."""
+
+    name: str
+    best: float
+    updates: int
+
+
+Callbacks = Callable[[str, int], list[Any]]
+"""``(phase name, updates planned)`` to Keras callbacks, such as a progress bar."""
+
+
+def run_stage(
+    stage: StageSpec,
+    student: Any,
+    streams: Mapping[str, Stream],
+    outputs: tuple[Output, ...],
+    *,
+    seed: int,
+    metric: Callable[[], float],
+    held_out: Stream | None = None,
+    record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
+    callbacks: Callbacks = lambda phase, updates: [],
+    finished: Callable[[PhaseResult], None] = lambda result: None,
+    skip: Callable[[str], bool] = lambda phase: False,
+    jit: bool = False,
+) -> list[PhaseResult]:
+    """Train a student through one stage.
+
+    Args:
+        stage: the recipe's stage.
+        student: learns; gives signals, `level` and `layer_groups`.
+        streams: by the keys the terms use, with the signals they need.
+        outputs: the task's outputs.
+        seed: of the order of the data.
+        metric: the dev metric of the student as it is now, for ``monitor: metric``.
+        held_out: rows with signals for ``monitor: loss``.
+        record: gets the history rows of each phase.
+        callbacks: makes Keras callbacks for each phase.
+        finished: called after each phase, with the best weights in place (to save them).
+        skip: says whether a phase is done already; the caller has loaded its weights.
+        jit: compile the training step with XLA.
+
+    Returns:
+        One result per phase that ran.
+    """
+    terms = bind_terms(stage.terms, outputs)
+    groups = student.layer_groups()
+    results = []
+    for number, phase in enumerate(phases(stage, [name for name, _ in groups])):
+        if skip(phase.name):
+            continue
+        set_trainable(student, phase.groups)
+        batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
+        planned = stage.stop.epochs * batches.steps
+        if stage.stop.updates is not None:
+            planned = min(planned, stage.stop.updates)
+        every = stage.stop.every or batches.steps
+        distiller = Distiller(student, terms, stage.weighting)
+        distiller.compile(
+            optimizer=make_optimizer(stage.optimizer, planned, groups), jit_compile=jit
+        )
+        evaluate = metric
+        if stage.stop.monitor == "loss":
+            evaluate = _held_out_loss(distiller, held_out, stage.batch_size)
+        best = BestWeights(
+            student,
+            evaluate,
+            higher_is_better=stage.stop.monitor == "metric",
+            patience=stage.stop.patience,
+            updates=planned,
+            record=lambda row, name=phase.name: record(name, row),
+        )
+        distiller.fit(
+            batches.dataset(),
+            steps_per_epoch=min(every, planned),
+            epochs=-(-planned // every),
+            verbose=0,
+            callbacks=[best, *callbacks(phase.name, planned)],
+        )
+        result = PhaseResult(phase.name, best.best_value, best.done)
+        finished(result)
+        results.append(result)
+    set_trainable(student, [name for name, _ in groups])
+    return results
+
+
+def _held_out_loss(
+    distiller: Distiller, held_out: Stream | None, batch_size: int
+) -> Callable[[], float]:
+    """The stage's own loss on held-out rows that stand in for each of its streams."""
+    if held_out is None:
+        raise ValueError("monitor: loss needs held-out rows")
+    batches = StreamBatches(
+        dict.fromkeys(distiller.streams, held_out), batch_size, seed=0, shuffle=False
+    )
+
+    def evaluate() -> float:
+        logs = distiller.evaluate(
+            batches.dataset(), steps=batches.steps, verbose=0, return_dict=True
+        )
+        return float(logs["loss"])
+
+    return evaluate

@@ -1,0 +1,127 @@
+"""Streams: what a stage draws its batches from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfdistil.distill.rows import Rows, bucketed_batches
+from tfdistil.distill.signals import TeacherSignals
+from tfdistil.tasks import Output
+
+Batch = dict[str, np.ndarray]
+Transform = Callable[[Batch, np.random.Generator], Batch]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Rows with targets and teacher signals.
+
+    Attributes:
+        rows: encoded for the student.
+        outputs: outputs of the task whose targets go into the batch.
+        signals: teacher signals for the rows, or None where no term needs them.
+        transform: changes a batch afresh each time it is drawn (masking, noise), before the teacher
+            sees it.
+    """
+
+    rows: Rows
+    outputs: tuple[Output, ...] = ()
+    signals: TeacherSignals | None = None
+    transform: Transform | None = None
+
+    def batch(self, chosen: Sequence[int], generator: np.random.Generator) -> Batch:
+        """One padded batch: inputs, ``target/<output>`` and ``teacher/<signal>``."""
+        batch = self.rows.inputs(chosen)
+        units = batch["units"].shape[1]
+        for output in self.outputs:
+            batch[f"target/{output.name}"] = self.rows.target(
+                output.name, output.level, chosen, units
+            )
+        if self.transform is not None:
+            batch = self.transform(batch, generator)
+        if self.signals is not None:
+            for name, array in self.signals.batch(self.rows, chosen, batch).items():
+                batch[f"teacher/{name}"] = array
+        return batch
+
+
+def concatenate_rows(parts: Sequence[Rows]) -> Rows:
+    """Several sets as one, in order."""
+    if len(parts) == 1:
+        return parts[0]
+    examples = np.concatenate([[0], np.cumsum([len(p.targets) for p in parts])])
+    return Rows(
+        tuple(window for p in parts for window in p.windows),
+        np.concatenate([p.example + start for p, start in zip(parts, examples, strict=False)]),
+        np.concatenate([p.first_unit for p in parts]),
+        tuple(target for p in parts for target in p.targets),
+        np.concatenate([p.unit_counts for p in parts]),
+        parts[0].padding,
+    )
+
+
+@dataclass
+class StreamBatches:
+    """Endless batches from several streams at once; an epoch is one pass over the longest.
+
+    The shorter streams cycle and are shuffled afresh whenever they start again. The order depends
+    on nothing but ``seed``.
+
+    Attributes:
+        streams: by the key the terms use.
+        batch_size: rows of each stream in a batch.
+        seed: of the order and of the transforms.
+        shuffle: False draws in order of length, for evaluation.
+    """
+
+    streams: Mapping[str, Stream]
+    batch_size: int
+    seed: int
+    shuffle: bool = True
+    steps: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = max(-(-len(s.rows) // self.batch_size) for s in self.streams.values())
+
+    def __iter__(self) -> Iterator[dict[str, Batch]]:
+        generator = np.random.default_rng(self.seed)
+        cursors = {
+            key: self._cycle(stream, np.random.default_rng([self.seed, i]))
+            for i, (key, stream) in enumerate(sorted(self.streams.items()))
+        }
+        while True:
+            yield {
+                key: self.streams[key].batch(next(cursor), generator)
+                for key, cursor in cursors.items()
+            }
+
+    def _cycle(self, stream: Stream, generator: np.random.Generator) -> Iterator[np.ndarray]:
+        while True:
+            yield from bucketed_batches(
+                stream.rows.lengths, self.batch_size, generator if self.shuffle else None
+            )
+
+    def dataset(self) -> Any:
+        """What ``model.fit`` takes: a ``tf.data.Dataset`` that prefetches, or a plain generator.
+
+        The shapes are left open, so that TensorFlow traces the training step once.
+        """
+        if keras.backend.backend() != "tensorflow":
+            return ((batch,) for batch in self)
+        import tensorflow as tf
+
+        example = next(iter(self))
+        signature = {
+            key: {
+                name: tf.TensorSpec((None,) * min(a.ndim, 2) + a.shape[2:], a.dtype)
+                for name, a in batch.items()
+            }
+            for key, batch in example.items()
+        }
+        generated = tf.data.Dataset.from_generator(lambda: iter(self), output_signature=signature)
+        return generated.prefetch(4)

@@ -1,0 +1,352 @@
+"""Loads a Hugging Face checkpoint into an `Encoder`: all of what is needed, or an error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfdistil.encoders.config import EncoderConfig
+from tfdistil.encoders.encoder import Encoder
+from tfdistil.encoders.heads import Level
+from tfdistil.encoders.tensor_file import TensorFile, open_tensors
+from tfdistil.encoders.tensor_names import (
+    CLASS_KINDS,
+    CLASS_PREFIXES,
+    IGNORABLE,
+    Weight,
+    bare_name,
+    base_tensors,
+    head_tensors,
+    mlm_tensors,
+    pooler_tensors,
+    tied_tensors,
+)
+from tfdistil.errors import CheckpointError
+
+_LOG = logging.getLogger(__name__)
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
+
+Heads = Mapping[str, tuple[Level, Sequence[str]]]
+"""Output name to its level and its labels in the order of the logits."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did with every tensor.
+
+    Attributes:
+        source: the folder.
+        architecture: the class the file was saved from.
+        loaded: names of the tensors that were taken, as in the file.
+        heads: outputs whose classifier came from the file.
+        fresh: parts that start from new weights.
+        ignored: names of tensors the encoder has no use for.
+    """
+
+    source: str
+    architecture: str
+    loaded: tuple[str, ...]
+    heads: tuple[str, ...]
+    fresh: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [f"{self.architecture} from {self.source}: {len(self.loaded)} tensors loaded"]
+        if self.heads:
+            parts.append(f"fine-tuned heads: {', '.join(self.heads)}")
+        if self.fresh:
+            parts.append(f"new weights: {', '.join(self.fresh)}")
+        if self.ignored:
+            parts.append(f"ignored: {', '.join(self.ignored)}")
+        return "; ".join(parts)
+
+
+def load_encoder(
+    source: str | Path,
+    heads: Heads | None = None,
+    *,
+    mlm: bool = False,
+    pooler: bool | None = None,
+    attention: bool = False,
+    fresh_heads: bool = False,
+    seed: int | None = None,
+    **kwargs: Any,
+) -> Encoder:
+    """Load a BERT, DistilBERT or (XLM-)RoBERTa checkpoint.
+
+    A classifier in the file is taken over for the head of its level when it has the same labels,
+    its rows put into the order asked for. What happened is logged and kept as
+    ``encoder.load_report``.
+
+    Args:
+        source: a folder with ``config.json`` and ``model.safetensors`` (or shards and their
+            index), or a hub id.
+        heads: output name to ``(level, labels)``, for example
+            ``{o.name: (o.level, o.labels) for o in task.outputs}``.
+        mlm: load the masked-language head as well.
+        pooler: whether to have a pooler. None: where a head needs one, or where there is no head
+            at all and the file has one.
+        attention: whether the encoder returns attention maps.
+        fresh_heads: start all classifiers anew, whatever the file has.
+        seed: for new weights and dropout.
+        **kwargs: of `Encoder`, such as ``name`` and ``dtype``.
+
+    Raises:
+        CheckpointError: no such checkpoint, an unsupported architecture, a classifier with other
+            labels, or missing, unexpected or misshapen tensors (all of them listed).
+    """
+    folder = resolve_checkpoint(source)
+    content = read_config(folder)
+    config = EncoderConfig.from_huggingface(content)
+    architecture = _architecture(content, config)
+    wanted = {name: (level, tuple(labels)) for name, (level, labels) in (heads or {}).items()}
+    kept = {} if fresh_heads else _matching_heads(content, architecture, wanted, folder)
+    with open_tensors(folder) as tensors:
+        names = _bare_names(tensors, config, folder)
+        if pooler is None and not wanted and not mlm:
+            pooler = config.has_pooler and "pooler.dense.weight" in names
+        encoder = Encoder(
+            config,
+            {name: (level, len(labels)) for name, (level, labels) in wanted.items()},
+            mlm=mlm,
+            pooler=pooler,
+            attention=attention,
+            seed=seed,
+            **kwargs,
+        )
+        required = base_tensors(encoder) | mlm_tensors(encoder)
+        orders: dict[str, list[int]] = {}
+        for name, labels in kept.items():
+            classifier = head_tensors(encoder, name, joint=_is_joint(content))
+            required |= classifier
+            order = [labels.index(label) for label in wanted[name][1]]
+            orders |= {tensor: order for tensor in list(classifier)[-2:]}
+        fresh = [f"head {name}" for name in wanted if name not in kept]
+        pooled_head = any(wanted[name][0] == "sequence" for name in kept)
+        if "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None):
+            required |= pooler_tensors(encoder)
+        elif encoder.pooler is not None:
+            fresh.append("pooler")
+        if mlm:
+            names = _without_tied(tensors, names, config)
+        _check(required, names, tensors, folder)
+        for name, weight in required.items():
+            _assign(weight, tensors[names[name]], orders.get(name))
+    used = {names[name] for name in required}
+    encoder.load_report = LoadReport(
+        source=str(source),
+        architecture=architecture,
+        loaded=tuple(sorted(used)),
+        heads=tuple(kept),
+        fresh=tuple(fresh),
+        ignored=tuple(sorted(set(tensors) - used)),
+    )
+    _LOG.info("%s", encoder.load_report)
+    return encoder
+
+
+def resolve_checkpoint(source: str | Path) -> Path:
+    """The folder of a checkpoint; a hub id is downloaded (safetensors, config, tokenizer only).
+
+    Raises:
+        CheckpointError: neither a folder nor a hub id that can be fetched.
+    """
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return folder
+    text = str(source)
+    if isinstance(source, Path) or not _HUB_ID.fullmatch(text):
+        raise CheckpointError(f"there is no folder {text}")
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    try:
+        return Path(snapshot_download(text, allow_patterns=list(_HUB_FILES)))
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise CheckpointError(
+            f"{text} is no folder here and could not be fetched as a hub id: {reason}"
+        ) from error
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The content of ``config.json``.
+
+    Raises:
+        CheckpointError: it is missing or not a JSON object.
+    """
+    path = folder / "config.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(
+            f"{folder} has no config.json; is it a checkpoint folder?"
+        ) from error
+    except ValueError as error:
+        raise CheckpointError(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
+
+
+def checkpoint_heads(source: str | Path) -> dict[str, tuple[Level, tuple[str, ...]]]:
+    """The classifiers a checkpoint says it has: output name to level and labels.
+
+    A `transformers` class has one head, without a name of its own: it is called ``tags`` (word
+    level) or ``class`` (sequence level) here.
+    """
+    folder = resolve_checkpoint(source)
+    content = read_config(folder)
+    architecture = _architecture(content, EncoderConfig.from_huggingface(content))
+    return _declared_heads(content, architecture, folder)
+
+
+def _architecture(content: Mapping[str, Any], config: EncoderConfig) -> str:
+    prefix = CLASS_PREFIXES[config.family]
+    supported = [prefix + kind for kind in CLASS_KINDS]
+    given = content.get("architectures") or [f"{prefix}Model"]
+    if not isinstance(given, list) or len(given) != 1 or given[0] not in supported:
+        raise CheckpointError(
+            f"architectures {given} is not supported for model_type {config.family}; "
+            f"supported: {', '.join(supported)}"
+        )
+    return given[0]
+
+
+def _is_joint(content: Mapping[str, Any]) -> bool:
+    return "tfdistil" in content
+
+
+def _declared_heads(
+    content: Mapping[str, Any], architecture: str, folder: Path
+) -> dict[str, tuple[Level, tuple[str, ...]]]:
+    if _is_joint(content):
+        try:
+            return {
+                name: (head["level"], tuple(head["labels"]))
+                for name, head in content["tfdistil"]["heads"].items()
+            }
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f'{folder / "config.json"}: "tfdistil" must hold heads with level and labels'
+            ) from error
+    if architecture.endswith("ForTokenClassification"):
+        return {"tags": ("word", _labels(content, folder))}
+    if architecture.endswith("ForSequenceClassification"):
+        return {"class": ("sequence", _labels(content, folder))}
+    return {}
+
+
+def _labels(content: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
+    """Labels by id; without ``id2label`` the names `transformers` makes up."""
+    table = content.get("id2label")
+    if table is None:
+        table = {str(i): f"LABEL_{i}" for i in range(content.get("num_labels", 2))}
+    try:
+        by_id = {int(key): str(label) for key, label in table.items()}
+    except (ValueError, AttributeError) as error:
+        raise CheckpointError(
+            f"{folder / 'config.json'}: id2label must map whole numbers to labels"
+        ) from error
+    if sorted(by_id) != list(range(len(by_id))) or len(set(by_id.values())) != len(by_id):
+        raise CheckpointError(
+            f"{folder / 'config.json'}: id2label must number different labels from 0, got {table}"
+        )
+    return tuple(by_id[i] for i in range(len(by_id)))
+
+
+def _matching_heads(
+    content: Mapping[str, Any],
+    architecture: str,
+    wanted: Mapping[str, tuple[Level, tuple[str, ...]]],
+    folder: Path,
+) -> dict[str, tuple[str, ...]]:
+    """Wanted heads that the file has: name to the file's labels in the file's order."""
+    declared = _declared_heads(content, architecture, folder)
+    if not _is_joint(content):
+        # The one head of a class fits the one head of its level, whatever that is called.
+        ((level, labels),) = declared.values() if declared else [(None, ())]
+        names = [name for name, spec in wanted.items() if spec[0] == level]
+        declared = {names[0]: (level, labels)} if level and len(names) == 1 else {}
+    kept = {}
+    for name, (level, labels) in wanted.items():
+        if name not in declared or declared[name][0] != level:
+            continue
+        if set(labels) != set(declared[name][1]) or len(labels) != len(declared[name][1]):
+            raise CheckpointError(
+                f"the classifier in {folder} has the labels {list(declared[name][1])}, output "
+                f"{name!r} wants {list(labels)}; use data with the same labels, or start a new "
+                "classifier on this encoder with fresh_heads"
+            )
+        kept[name] = declared[name][1]
+    return kept
+
+
+def _bare_names(tensors: TensorFile, config: EncoderConfig, folder: Path) -> dict[str, str]:
+    """Bare name to name in the file."""
+    names: dict[str, str] = {}
+    for name in tensors:
+        bare = bare_name(name, config.family)
+        if bare in names:
+            raise CheckpointError(f"{folder} has one tensor twice: {names[bare]} and {name}")
+        names[bare] = name
+    return names
+
+
+def _without_tied(
+    tensors: TensorFile, names: Mapping[str, str], config: EncoderConfig
+) -> dict[str, str]:
+    """Drop copies of tied tensors, once they are known to be copies."""
+    names = dict(names)
+    for copy, original in tied_tensors(config.family).items():
+        if copy not in names:
+            continue
+        if original not in names:
+            names[original] = names.pop(copy)
+        elif not np.array_equal(tensors[names[copy]], tensors[names[original]]):
+            raise CheckpointError(
+                f"{names[copy]} differs from {names[original]}: only masked-language heads tied "
+                "to the word embeddings are supported"
+            )
+    return names
+
+
+def _check(
+    required: Mapping[str, Weight], names: Mapping[str, str], tensors: TensorFile, folder: Path
+) -> None:
+    """Raise for everything that is missing, unexpected or misshapen, all in one message."""
+    problems = []
+    missing = sorted(name for name in required if name not in names)
+    if missing:
+        problems.append(f"missing: {', '.join(missing)}")
+    unexpected = sorted(
+        given
+        for bare, given in names.items()
+        if bare not in required and not IGNORABLE.fullmatch(bare)
+    )
+    if unexpected:
+        problems.append(f"unexpected: {', '.join(unexpected)}")
+    shapes = [
+        f"{names[name]} is {list(tensors.shape(names[name]))}, expected {list(weight.shape)}"
+        for name, weight in sorted(required.items())
+        if name in names and tensors.shape(names[name]) != weight.shape
+    ]
+    if shapes:
+        problems.append(f"other shapes than config.json says: {'; '.join(shapes)}")
+    if problems:
+        raise CheckpointError(f"the tensors in {folder} do not fit: " + ". ".join(problems))
+
+
+def _assign(weight: Weight, array: np.ndarray, order: Sequence[int] | None) -> None:
+    """Set a weight; ``order`` picks the rows (labels) of a classifier."""
+    if order is not None:
+        array = array[list(order)]
+    weight.variable.assign(array.T if weight.transposed else array)

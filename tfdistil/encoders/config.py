@@ -1,0 +1,209 @@
+"""The shape of a BERT-family encoder, and how `transformers` writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tfdistil.errors import CheckpointError
+
+Family = Literal["bert", "distilbert", "roberta", "xlm-roberta"]
+
+FAMILIES: tuple[Family, ...] = ("bert", "distilbert", "roberta", "xlm-roberta")
+
+_ROBERTA = ("roberta", "xlm-roberta")
+
+# Field of `EncoderConfig` -> key of config.json. Every key here must be in the file.
+_BERT_KEYS = {
+    "vocabulary": "vocab_size",
+    "width": "hidden_size",
+    "layers": "num_hidden_layers",
+    "attention_heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "max_positions": "max_position_embeddings",
+}
+_DISTILBERT_KEYS = {
+    "vocabulary": "vocab_size",
+    "width": "dim",
+    "layers": "n_layers",
+    "attention_heads": "n_heads",
+    "inner": "hidden_dim",
+    "max_positions": "max_position_embeddings",
+}
+
+# Field -> (key, the value `transformers` assumes when the key is left out).
+_BERT_DEFAULTS: dict[str, tuple[str, Any]] = {
+    "activation": ("hidden_act", "gelu"),
+    "dropout": ("hidden_dropout_prob", 0.1),
+    "attention_dropout": ("attention_probs_dropout_prob", 0.1),
+    "initializer_range": ("initializer_range", 0.02),
+    "type_vocabulary": ("type_vocab_size", 2),
+    "layer_norm_epsilon": ("layer_norm_eps", 1e-12),
+}
+_DISTILBERT_DEFAULTS: dict[str, tuple[str, Any]] = {
+    "activation": ("activation", "gelu"),
+    "dropout": ("dropout", 0.1),
+    "attention_dropout": ("attention_dropout", 0.1),
+    "initializer_range": ("initializer_range", 0.02),
+    "classifier_dropout": ("seq_classif_dropout", 0.2),
+}
+
+# Keys that would make another model out of the same tensors, with the only value we compute.
+_REQUIRED_VALUES = {
+    "position_embedding_type": "absolute",
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "tie_word_embeddings": True,
+}
+
+# Spellings of one function in config.json files.
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_tanh": "gelu_tanh",
+    "relu": "relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """All numbers that decide the tensors and the arithmetic of an encoder.
+
+    Attributes:
+        family: whose tensor names, heads and conventions the checkpoint follows.
+        vocabulary: rows of the word embedding table.
+        width: size of a hidden state; a multiple of ``attention_heads``.
+        layers: number of transformer layers.
+        attention_heads: attention heads per layer.
+        inner: width between the two feed-forward projections.
+        max_positions: rows of the position table, those before `position_offset` included.
+        type_vocabulary: rows of the segment table; 0 if the family has none.
+        pad_id: id of the padding token.
+        layer_norm_epsilon: added to the variance in every layer normalization.
+        activation: ``gelu`` (exact, erf), ``gelu_tanh``, ``relu`` or ``silu``.
+        dropout: rate on embeddings and on the outputs of sub-layers.
+        attention_dropout: rate on attention probabilities.
+        classifier_dropout: rate in front of a sequence or word classifier; None takes `dropout`
+            (DistilBERT uses it for sequence classifiers alone).
+        initializer_range: standard deviation of fresh weights.
+
+    Raises:
+        CheckpointError: an unknown family or activation, or sizes that do not fit together.
+    """
+
+    vocabulary: int
+    width: int
+    layers: int
+    attention_heads: int
+    inner: int
+    max_positions: int = 512
+    family: Family = "bert"
+    type_vocabulary: int = 2
+    pad_id: int = 0
+    layer_norm_epsilon: float = 1e-12
+    activation: str = "gelu"
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    classifier_dropout: float | None = None
+    initializer_range: float = 0.02
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise CheckpointError(
+                f"unknown model family {self.family!r}; supported: {', '.join(FAMILIES)}"
+            )
+        if self.activation not in ACTIVATIONS:
+            raise CheckpointError(
+                f"unknown activation {self.activation!r}; supported: {', '.join(ACTIVATIONS)}"
+            )
+        for field in ("vocabulary", "width", "layers", "attention_heads", "inner"):
+            size = getattr(self, field)
+            if not isinstance(size, int) or size < 1:
+                raise CheckpointError(f"{field} must be a positive whole number, got {size!r}")
+        if self.width % self.attention_heads:
+            raise CheckpointError(
+                f"width {self.width} is not a multiple of {self.attention_heads} attention heads"
+            )
+        if self.max_length < 1:
+            raise CheckpointError(
+                f"max_positions {self.max_positions} leaves no position: {self.family} uses those "
+                f"from {self.position_offset} on"
+            )
+
+    @property
+    def position_offset(self) -> int:
+        """Row of the position table that the first token takes (RoBERTa: after the pad id)."""
+        return self.pad_id + 1 if self.family in _ROBERTA else 0
+
+    @property
+    def max_length(self) -> int:
+        """The longest sequence in tokens, special tokens included."""
+        return self.max_positions - self.position_offset
+
+    @property
+    def has_pooler(self) -> bool:
+        """Whether the family's base model has a pooler (a dense layer with tanh on token 0)."""
+        return self.family != "distilbert"
+
+    @classmethod
+    def from_huggingface(cls, config: Mapping[str, Any]) -> EncoderConfig:
+        """Read the content of a ``config.json``.
+
+        Raises:
+            CheckpointError: an unsupported ``model_type`` or variant, or missing keys (all listed).
+        """
+        family = config.get("model_type")
+        if family not in FAMILIES:
+            raise CheckpointError(
+                f"model_type {family!r} is not supported; supported: {', '.join(FAMILIES)}"
+            )
+        for key, value in _REQUIRED_VALUES.items():
+            if config.get(key, value) != value:
+                raise CheckpointError(
+                    f"{key}: {config[key]!r} is not supported, only {value!r}; choose a checkpoint "
+                    "of an encoder in its standard form"
+                )
+        distil = family == "distilbert"
+        keys = _DISTILBERT_KEYS if distil else _BERT_KEYS
+        missing = sorted(key for key in keys.values() if key not in config)
+        if missing:
+            raise CheckpointError(f"config.json has no {', '.join(missing)}, which {family} needs")
+        fields: dict[str, Any] = {field: config[key] for field, key in keys.items()}
+        defaults = _DISTILBERT_DEFAULTS if distil else _BERT_DEFAULTS
+        fields |= {field: config.get(key, value) for field, (key, value) in defaults.items()}
+        if distil:
+            fields |= {"type_vocabulary": 0, "layer_norm_epsilon": 1e-12}
+        else:
+            fields["classifier_dropout"] = config.get("classifier_dropout")
+        activation = ACTIVATIONS.get(fields["activation"])
+        if activation is None:
+            raise CheckpointError(
+                f"unknown activation {fields['activation']!r}; supported: {', '.join(ACTIVATIONS)}"
+            )
+        fields["activation"] = activation
+        pad_id = config.get("pad_token_id")
+        fields["pad_id"] = pad_id if pad_id is not None else int(family in _ROBERTA)
+        return cls(family=family, **fields)
+
+    def to_huggingface(self) -> dict[str, Any]:
+        """The keys of ``config.json`` that describe this encoder, in `transformers`' spelling."""
+        distil = self.family == "distilbert"
+        keys = _DISTILBERT_KEYS if distil else _BERT_KEYS
+        defaults = _DISTILBERT_DEFAULTS if distil else _BERT_DEFAULTS
+        spelled = {field: key for field, (key, _) in defaults.items()}
+        config = {key: getattr(self, field) for field, key in (keys | spelled).items()}
+        if self.activation == "gelu_tanh":
+            config[spelled["activation"]] = "gelu_new"
+        if distil and self.classifier_dropout is None:
+            config[spelled["classifier_dropout"]] = self.dropout
+        if not distil:
+            config["classifier_dropout"] = self.classifier_dropout
+        return {"model_type": self.family, "pad_token_id": self.pad_id} | config
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for `EncoderConfig(**data)`."""
+        return asdict(self)

@@ -1,0 +1,199 @@
+"""What turns hidden states into logits, each the way its family's fine-tuned checkpoints do."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import keras
+from keras import ops
+
+from tfdistil.encoders.layers import activation, normal
+
+Level = Literal["word", "sequence"]
+
+
+class HeadSpec(NamedTuple):
+    """One classifier: ``word`` scores every token, ``sequence`` the text; ``size`` labels."""
+
+    level: Level
+    size: int
+
+
+class Pooler(keras.layers.Layer):
+    """tanh(W h_0 + b) on the hidden state of the first token: ``[B, T, width]`` to ``[B, width]``.
+
+    Args:
+        width: of the hidden states.
+        initializer_range: standard deviation of fresh weights.
+        seed: makes initialization reproducible.
+    """
+
+    def __init__(
+        self, width: int, initializer_range: float = 0.02, seed: int | None = None, **kwargs: Any
+    ):
+        super().__init__(**kwargs)
+        self.width, self.initializer_range, self.seed = width, initializer_range, seed
+        self.dense = keras.layers.Dense(
+            width,
+            activation="tanh",
+            kernel_initializer=normal(initializer_range, seed, 0),
+            name="dense",
+            dtype=self.dtype_policy,
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the weights; the shape of the input does not matter."""
+        self.dense.build((None, self.width))
+
+    def call(self, hidden: Any) -> Any:
+        """The pooled text."""
+        return self.dense(hidden[:, 0])
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return super().get_config() | {
+            "width": self.width,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }
+
+
+class Classifier(keras.layers.Layer):
+    """Logits in float32 from features ``[..., width]``: [dropout, dense, f,] dropout, dense.
+
+    Without ``transform`` this is BERT's classifier (on tokens, or on the pooled text). DistilBERT's
+    sequence classifier has a dense layer with ReLU in front, RoBERTa's dropout, dense and tanh.
+
+    Args:
+        width: of the features.
+        size: number of labels.
+        dropout: rate in front of the last dense layer.
+        transform: ``relu`` or ``tanh`` for a dense layer of ``width`` in front, or None.
+        input_dropout: rate in front of that layer.
+        initializer_range: standard deviation of fresh weights.
+        seed: makes initialization and dropout reproducible.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        size: int,
+        dropout: float = 0.1,
+        transform: str | None = None,
+        input_dropout: float = 0.0,
+        initializer_range: float = 0.02,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.width, self.size, self.transform = width, size, transform
+        self.rate, self.input_rate = dropout, input_dropout
+        self.initializer_range, self.seed = initializer_range, seed
+
+        def dense(name: str, units: int, offset: int, function: str | None) -> keras.layers.Dense:
+            return keras.layers.Dense(
+                units,
+                activation=function,
+                kernel_initializer=normal(initializer_range, seed, offset),
+                name=name,
+                dtype=self.dtype_policy,
+            )
+
+        self.dense = None if transform is None else dense("dense", width, 0, transform)
+        self.out = dense("out", size, 1, None)
+        self.input_dropout = keras.layers.Dropout(
+            input_dropout, seed=seed, dtype=self.dtype_policy
+        )
+        self.dropout = keras.layers.Dropout(
+            dropout, seed=None if seed is None else seed + 1, dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the weights; the shape of the input does not matter."""
+        if self.dense is not None:
+            self.dense.build((None, self.width))
+        self.out.build((None, self.width))
+
+    def call(self, features: Any, training: bool | None = None) -> Any:
+        """``[..., width]`` to ``[..., size]``."""
+        rows = ops.reshape(features, (-1, self.width))
+        if self.dense is not None:
+            rows = self.dense(self.input_dropout(rows, training=training))
+        logits = ops.cast(self.out(self.dropout(rows, training=training)), "float32")
+        return ops.reshape(logits, (*ops.shape(features)[:-1], self.size))
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return super().get_config() | {
+            "width": self.width,
+            "size": self.size,
+            "dropout": self.rate,
+            "transform": self.transform,
+            "input_dropout": self.input_rate,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }
+
+
+class MaskedLanguageHead(keras.layers.Layer):
+    """Logits over the vocabulary at every token, with the word table as output weights.
+
+    norm(f(W h + b)) E' + c, E the word embeddings (tied, so no weight of this layer).
+
+    Args:
+        vocabulary: rows of the word table.
+        width: of the hidden states.
+        activation: f, see `tfdistil.encoders.layers.activation`.
+        layer_norm_epsilon: added to the variance.
+        initializer_range: standard deviation of fresh weights.
+        seed: makes initialization reproducible.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        activation: str = "gelu",
+        layer_norm_epsilon: float = 1e-12,
+        initializer_range: float = 0.02,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary, self.width, self.activation = vocabulary, width, activation
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range, self.seed = initializer_range, seed
+        self.dense = keras.layers.Dense(
+            width,
+            kernel_initializer=normal(initializer_range, seed, 0),
+            name="dense",
+            dtype=self.dtype_policy,
+        )
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the weights; the shape of the input does not matter."""
+        self.dense.build((None, self.width))
+        self.norm.build((None, self.width))
+        self.bias = self.add_weight((self.vocabulary,), "zeros", name="bias")
+
+    def call(self, hidden: Any, table: Any) -> Any:
+        """``[B, T, width]`` and the word table ``[V, width]`` to float32 ``[B, T, V]``."""
+        rows = self.dense(ops.reshape(hidden, (-1, self.width)))
+        rows = self.norm(activation(self.activation)(rows))
+        table = ops.cast(table, self.compute_dtype)
+        logits = ops.cast(ops.matmul(rows, ops.transpose(table)) + self.bias, "float32")
+        return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocabulary))
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return super().get_config() | {
+            "vocabulary": self.vocabulary,
+            "width": self.width,
+            "activation": self.activation,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }

@@ -1,0 +1,267 @@
+"""The parts every encoder of the family is made of: embeddings and a post-norm transformer layer.
+
+Devlin et al. 2019 (BERT) with the layer of Vaswani et al. 2017, normalization after the residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops
+
+MASK_BIAS = -1e4
+"""Added to attention scores of masked keys: finite, and far enough down that exp() is exactly 0."""
+
+SEEDS_PER_LAYER = 8
+"""How many consecutive seeds a layer may use: layers are seeded this far apart."""
+
+
+def activation(name: str) -> Callable[[Any], Any]:
+    """``gelu`` with erf, as BERT was trained, ``gelu_tanh`` its approximation, ``relu``, ``silu``."""
+    if name == "gelu":
+        return lambda x: ops.gelu(x, approximate=False)
+    if name == "gelu_tanh":
+        return lambda x: ops.gelu(x, approximate=True)
+    return {"relu": ops.relu, "silu": ops.silu}[name]
+
+
+def normal(deviation: float, seed: int | None, offset: int) -> keras.initializers.Initializer:
+    """BERT's initializer: a normal truncated at two deviations, one seed per weight."""
+    return keras.initializers.TruncatedNormal(
+        stddev=deviation, seed=None if seed is None else seed + offset
+    )
+
+
+def attention_bias(attention_mask: Any, dtype: str) -> Any:
+    """``[B, T]`` with 1 for real tokens to what `TransformerLayer` adds to scores, ``[B, 1, 1, T]``.
+
+    Args:
+        attention_mask: int ``[B, T]``.
+        dtype: of the result.
+    """
+    masked = 1.0 - ops.cast(attention_mask, dtype)
+    return ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
+
+
+class Embeddings(keras.layers.Layer):
+    """Word + position + segment embeddings, normalized, with dropout.
+
+    Args:
+        vocabulary: rows of the word table.
+        width: columns of each table.
+        max_positions: rows of the position table.
+        type_vocabulary: rows of the segment table; 0 for none.
+        position_offset: row of the first token's position.
+        layer_norm_epsilon: added to the variance.
+        dropout: rate after normalization.
+        initializer_range: standard deviation of fresh weights.
+        seed: makes initialization and dropout reproducible.
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        max_positions: int,
+        type_vocabulary: int = 2,
+        position_offset: int = 0,
+        layer_norm_epsilon: float = 1e-12,
+        dropout: float = 0.1,
+        initializer_range: float = 0.02,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary, self.width = vocabulary, width
+        self.max_positions, self.type_vocabulary = max_positions, type_vocabulary
+        self.position_offset = position_offset
+        self.layer_norm_epsilon, self.rate = layer_norm_epsilon, dropout
+        self.initializer_range, self.seed = initializer_range, seed
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy
+        )
+        self.dropout = keras.layers.Dropout(dropout, seed=seed, dtype=self.dtype_policy)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the tables; the shape of the input does not matter."""
+
+        def table(name: str, rows: int, offset: int) -> keras.Variable:
+            initializer = normal(self.initializer_range, self.seed, offset)
+            return self.add_weight((rows, self.width), initializer, name=name)
+
+        self.words = table("words", self.vocabulary, 0)
+        self.positions = table("positions", self.max_positions, 1)
+        self.types = table("types", self.type_vocabulary, 2) if self.type_vocabulary else None
+        self.norm.build((None, None, self.width))
+
+    def call(self, input_ids: Any, token_type_ids: Any = None, training: bool | None = None) -> Any:
+        """Int ids ``[B, T]`` and optional segments ``[B, T]`` (default 0) to ``[B, T, width]``."""
+        first = self.position_offset
+        length = ops.shape(input_ids)[1]
+        if isinstance(length, int) and first + length > self.max_positions:
+            raise ValueError(
+                f"input_ids have {length} tokens; this encoder takes at most "
+                f"{self.max_positions - first}: cut the texts into windows"
+            )
+        hidden = ops.take(self.words, input_ids, axis=0)
+        # A slice, not a gather: positions are consecutive because padding is on the right.
+        hidden = hidden + self.positions[first : first + length]
+        if self.types is not None:
+            hidden = hidden + (
+                self.types[0]
+                if token_type_ids is None
+                else ops.take(self.types, token_type_ids, axis=0)
+            )
+        return self.dropout(self.norm(hidden), training=training)
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return super().get_config() | {
+            "vocabulary": self.vocabulary,
+            "width": self.width,
+            "max_positions": self.max_positions,
+            "type_vocabulary": self.type_vocabulary,
+            "position_offset": self.position_offset,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "dropout": self.rate,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }
+
+
+class TransformerLayer(keras.layers.Layer):
+    """Multi-head self-attention and a feed-forward network, each with residual and normalization.
+
+    Projections work on ``[B*T, width]``: one matrix product each, without a broadcast batch.
+
+    Args:
+        width: of the hidden states.
+        attention_heads: number of heads; divides ``width``.
+        inner: width of the feed-forward network.
+        activation: of the feed-forward network, see `activation`.
+        dropout: rate on the output of the feed-forward network.
+        attention_dropout: rate on attention probabilities.
+        attention_output_dropout: rate on the output of attention (DistilBERT has none).
+        layer_norm_epsilon: added to the variance.
+        initializer_range: standard deviation of fresh weights.
+        seed: makes initialization and dropout reproducible.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        attention_heads: int,
+        inner: int,
+        activation: str = "gelu",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.1,
+        attention_output_dropout: float = 0.1,
+        layer_norm_epsilon: float = 1e-12,
+        initializer_range: float = 0.02,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.width, self.attention_heads, self.inner = width, attention_heads, inner
+        self.activation = activation
+        self.rates = (dropout, attention_dropout, attention_output_dropout)
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range, self.seed = initializer_range, seed
+
+        def dense(name: str, units: int, offset: int) -> keras.layers.Dense:
+            initializer = normal(initializer_range, seed, offset)
+            return keras.layers.Dense(
+                units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy
+            )
+
+        def norm(name: str) -> keras.layers.LayerNormalization:
+            return keras.layers.LayerNormalization(
+                epsilon=layer_norm_epsilon, name=name, dtype=self.dtype_policy
+            )
+
+        def drop(rate: float, offset: int) -> keras.layers.Dropout:
+            layer_seed = None if seed is None else seed + offset
+            return keras.layers.Dropout(rate, seed=layer_seed, dtype=self.dtype_policy)
+
+        self.query = dense("query", width, 0)
+        self.key = dense("key", width, 1)
+        self.value = dense("value", width, 2)
+        self.attention_output = dense("attention_output", width, 3)
+        self.attention_norm = norm("attention_norm")
+        self.expand = dense("expand", inner, 4)
+        self.contract = dense("contract", width, 5)
+        self.output_norm = norm("output_norm")
+        self.output_dropout = drop(dropout, 5)
+        self.probability_dropout = drop(attention_dropout, 6)
+        self.attention_dropout = drop(attention_output_dropout, 7)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create all weights; the shape of the input does not matter."""
+        rows = (None, self.width)
+        for layer in (self.query, self.key, self.value, self.attention_output, self.expand):
+            layer.build(rows)
+        self.contract.build((None, self.inner))
+        self.attention_norm.build(rows)
+        self.output_norm.build(rows)
+
+    def call(
+        self, hidden: Any, bias: Any = None, training: bool | None = None
+    ) -> tuple[Any, Any]:
+        """One layer.
+
+        Args:
+            hidden: float ``[B, T, width]``.
+            bias: added to the attention scores, broadcast to ``[B, heads, T, T]``; or None.
+            training: whether dropout is on.
+
+        Returns:
+            The new hidden states ``[B, T, width]`` and the attention probabilities
+            ``[B, heads, T, T]`` (rows are queries) before dropout.
+        """
+        length = ops.shape(hidden)[1]
+        rows = ops.reshape(hidden, (-1, self.width))
+        context, probabilities = self._attend(rows, length, bias, training)
+        attended = self.attention_dropout(self.attention_output(context), training=training)
+        rows = self.attention_norm(rows + attended)
+        inner = activation(self.activation)(self.expand(rows))
+        changed = self.output_dropout(self.contract(inner), training=training)
+        rows = self.output_norm(rows + changed)
+        return ops.reshape(rows, (-1, length, self.width)), probabilities
+
+    def _attend(self, rows: Any, length: Any, bias: Any, training: bool | None) -> tuple[Any, Any]:
+        """Softmax(Q K' / sqrt(d) + bias) V on ``[B*T, width]`` rows."""
+        size = self.width // self.attention_heads
+
+        def split(x: Any) -> Any:  # [B*T, width] -> [B, heads, T, size]
+            shape = (-1, length, self.attention_heads, size)
+            return ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))
+
+        query = split(self.query(rows) * size**-0.5)
+        key = ops.transpose(
+            ops.reshape(self.key(rows), (-1, length, self.attention_heads, size)), (0, 2, 3, 1)
+        )
+        scores = ops.matmul(query, key)
+        probabilities = ops.softmax(scores if bias is None else scores + bias)
+        mixed = ops.matmul(
+            self.probability_dropout(probabilities, training=training), split(self.value(rows))
+        )
+        merged = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, self.width))
+        return merged, probabilities
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        dropout, attention_dropout, attention_output_dropout = self.rates
+        return super().get_config() | {
+            "width": self.width,
+            "attention_heads": self.attention_heads,
+            "inner": self.inner,
+            "activation": self.activation,
+            "dropout": dropout,
+            "attention_dropout": attention_dropout,
+            "attention_output_dropout": attention_output_dropout,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }

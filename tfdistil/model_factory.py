@@ -1,0 +1,166 @@
+"""Models of a recipe: made from their specs, with the featurizers that feed them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tfdistil.corpus import Corpus
+from tfdistil.encoders import load_encoder, load_tokenizer, save_encoder, scratch_encoder
+from tfdistil.files import write_json
+from tfdistil.recipe import StudentSpec, TeacherSpec
+from tfdistil.students import build_student
+from tfdistil.students.embeddings import svd_embedding
+from tfdistil.tasks import Task
+from tfdistil.text.subwords import SubwordFeaturizer
+from tfdistil.text.train_tokenizer import train_wordpiece
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A fine-tuned or fresh encoder and its featurizer."""
+
+    model: Any
+    featurizer: SubwordFeaturizer
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student, its featurizer, and the arguments it was built with."""
+
+    model: Any
+    featurizer: SubwordFeaturizer
+    arguments: dict[str, Any]
+
+
+def _alignment(task: Task) -> Literal["first", "x"]:
+    return "x" if any(o.labels[-1:] == ("X",) for o in task.outputs) else "first"
+
+
+def teacher_heads(task: Task) -> dict[str, tuple[str, int]]:
+    """The encoder heads a task needs."""
+    return {o.name: (o.level, len(o.labels)) for o in task.outputs}
+
+
+def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
+    """A teacher before fine-tuning: from a checkpoint, or from nothing with its own tokenizer."""
+    task = corpus.task
+    heads = teacher_heads(task)
+    if spec.scratch is not None:
+        scratch = spec.scratch
+        tokenizer = train_wordpiece(
+            _texts(corpus), scratch.vocabulary, lowercase=scratch.lowercase
+        )
+        model = scratch_encoder(
+            vocabulary=tokenizer.get_vocab_size(),
+            width=scratch.width,
+            layers=scratch.layers,
+            attention_heads=scratch.heads,
+            inner=scratch.inner,
+            max_positions=spec.max_length,
+            heads=heads,
+            seed=seed,
+        )
+    else:
+        assert spec.checkpoint is not None
+        model = load_encoder(
+            spec.checkpoint,
+            heads=heads,
+            labels={o.name: o.labels for o in task.outputs},
+            seed=seed,
+        )
+        tokenizer = load_tokenizer(spec.checkpoint)
+    return Teacher(model, _featurizer(tokenizer, model, spec.max_length, task))
+
+
+def _texts(corpus: Corpus) -> Iterable[str]:
+    for examples in (corpus.train, corpus.transfer):
+        for example in examples:
+            yield " ".join(example.words)
+            if example.second:
+                yield " ".join(example.second)
+
+
+def _featurizer(tokenizer: Any, model: Any, max_length: int, task: Task) -> SubwordFeaturizer:
+    return SubwordFeaturizer.from_tokenizer(
+        tokenizer,
+        min(max_length, model.config.max_length),
+        alignment=_alignment(task),
+        token_types=model.config.type_vocabulary > 1,
+    )
+
+
+def save_teacher(teacher: Teacher, task: Task, folder: Path) -> None:
+    """Write a teacher as a Hugging Face folder with its task beside it."""
+    save_encoder(
+        teacher.model,
+        folder,
+        labels={o.name: o.labels for o in task.outputs},
+        tokenizer=teacher.featurizer.tokenizer,
+    )
+    write_json(folder / "task.json", task.to_json())
+
+
+def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
+    """Read what `save_teacher` wrote."""
+    model = load_encoder(
+        folder,
+        heads=teacher_heads(task),
+        labels={o.name: o.labels for o in task.outputs},
+    )
+    return Teacher(model, _featurizer(load_tokenizer(folder), model, max_length, task))
+
+
+def make_student(spec: StudentSpec, teacher: Teacher, task: Task, seed: int) -> Student:
+    """A student with fresh weights; word embeddings as the recipe says."""
+    config = teacher.model.config
+    featurizer = SubwordFeaturizer.from_tokenizer(
+        teacher.featurizer.tokenizer,
+        spec.max_length,
+        alignment=_alignment(task),
+        token_types=False,
+    )
+    arguments = {
+        "kind": spec.kind,
+        "vocabulary": config.vocabulary,
+        "embedding": spec.embedding.width,
+        "outputs": teacher_heads(task),
+        "heads": tuple(spec.heads),
+        "projection": config.width if spec.projection else None,
+        "head_input": spec.head_input,
+        "seed": seed,
+        **spec.options,
+    }
+    model = build_student(**arguments)
+    if spec.embedding.init == "svd":
+        table = np.asarray(teacher.model.word_embeddings)
+        model.set_embedding(svd_embedding(table, spec.embedding.width))
+    return Student(model, featurizer, arguments)
+
+
+def save_student(student: Student, folder: Path) -> None:
+    """Write a student's weights, arguments and featurizer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    student.model.save_weights(folder / "model.weights.h5")
+    for name, data in student.featurizer.to_assets().items():
+        (folder / name).write_bytes(data)
+    write_json(folder / "student.json", student.arguments)
+    write_json(folder / "featurizer.json", student.featurizer.to_json())
+
+
+def load_student(folder: Path) -> Student:
+    """Read what `save_student` wrote."""
+    arguments = json.loads((folder / "student.json").read_text("utf-8"))
+    settings = json.loads((folder / "featurizer.json").read_text("utf-8"))
+    assets = {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+    featurizer = SubwordFeaturizer.from_assets(settings, assets)
+    arguments["outputs"] = {k: tuple(v) for k, v in arguments["outputs"].items()}
+    arguments["heads"] = tuple(arguments["heads"])
+    model = build_student(**arguments)
+    model.load_weights(folder / "model.weights.h5")
+    return Student(model, featurizer, arguments)

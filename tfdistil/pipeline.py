@@ -1,0 +1,241 @@
+"""From a recipe to a finished run folder, step by step, and on from wherever it stopped.
+
+The steps and what they make::
+
+    teacher/    the fine-tuned teacher, a Hugging Face folder
+    cache/      the teacher's signals on train, dev and transfer
+    student/    the distilled student; phases/ has its weights after each phase
+    twin/       the same student, trained on the labels alone
+    student.tflite, metrics.json, report.html, MODEL_CARD.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tfdistil.console import ProgressBar, Screen
+from tfdistil.corpus import Corpus, load_corpus
+from tfdistil.data.example import Example
+from tfdistil.distill.schedule import Schedule
+from tfdistil.errors import RunError
+from tfdistil.files import new_folder
+from tfdistil.model_factory import (
+    Student,
+    Teacher,
+    load_student,
+    load_teacher,
+    make_student,
+    make_teacher,
+    save_student,
+    save_teacher,
+)
+from tfdistil.recipe import (
+    FineTuneSpec,
+    OptimizerSpec,
+    Recipe,
+    StageSpec,
+    StopSpec,
+    StudentSpec,
+    TermSpec,
+)
+from tfdistil.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder with its corpus read and its models loaded.
+
+    Attributes:
+        folder: recipe, manifest, artefacts.
+        corpus: all sentences and the task.
+        screen: where progress is shown.
+    """
+
+    folder: RunFolder
+    corpus: Corpus
+    screen: Screen
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the folder."""
+        return self.folder.recipe
+
+    def teacher(self) -> Teacher:
+        """The fine-tuned teacher.
+
+        Raises:
+            RunError: it is not there yet.
+        """
+        if not self.folder.is_done("teacher"):
+            raise RunError(f"{self.folder.path}: the teacher is not trained yet; run the recipe")
+        spec = self.recipe.teacher_spec()
+        return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
+
+    def student(self, name: str = "student") -> Student:
+        """A trained student: ``student`` or ``twin``.
+
+        Raises:
+            RunError: it is not there yet.
+        """
+        if not self.folder.is_done(name):
+            raise RunError(f"{self.folder.path}: the {name} is not trained yet; run the recipe")
+        return load_student(self.folder.path / name)
+
+
+def open_run(path: str | Path, screen: Screen | None = None) -> Run:
+    """Open an existing run folder, with its corpus read again.
+
+    Raises:
+        RunError: not a run folder.
+    """
+    folder = RunFolder(path)
+    base = Path(folder.manifest.get("base", "."))
+    return Run(folder, load_corpus(folder.recipe, base), screen or Screen())
+
+
+def run(
+    recipe: Recipe, out: str | Path, base: Path | None = None, screen: Screen | None = None
+) -> dict[str, Any]:
+    """Do everything a recipe asks for that is not done yet.
+
+    Args:
+        recipe: see `tfdistil.recipe`.
+        out: the run folder; an unfinished run of the same recipe goes on.
+        base: what relative paths in the recipe are relative to; the working directory if None.
+        screen: where progress is shown.
+
+    Returns:
+        What ``metrics.json`` holds.
+
+    Raises:
+        TfdistilError: whatever is wrong with the recipe, the data, the checkpoint or the folder.
+    """
+    screen = screen or Screen()
+    base = (base or Path()).resolve()
+    keras.utils.set_random_seed(recipe.seed)
+    screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
+    folder = RunFolder(out, recipe)
+    folder.remember(base=str(base))
+    corpus = load_corpus(recipe, base)
+    screen.line("  " + ", ".join(f"{name} {count:,}" for name, count in corpus.counts.items()))
+    work = Run(folder, corpus, screen)
+    try:
+        folder.once("teacher", lambda: train_teacher(work))
+        folder.once("student", lambda: distill(work))
+        if recipe.twin:
+            folder.once("twin", lambda: train_twin(work))
+        return _deliver(work)
+    except KeyboardInterrupt:
+        screen.line(f"\nstopped; `tfdistil run` with --out {out} goes on from the last finished step")
+        raise
+
+
+def _deliver(work: Run) -> dict[str, Any]:
+    from tfdistil.delivery import deliver
+
+    return deliver(work)
+
+
+def _schedule(work: Run, models: dict[str, Any]) -> Schedule:
+    screen = work.screen
+    return Schedule(
+        models,
+        _sets(work),
+        work.corpus.task,
+        work.folder.path,
+        seed=work.recipe.seed,
+        callbacks=lambda phase, updates: [ProgressBar(screen, phase, updates)],
+        counter=screen.counter,
+    )
+
+
+def _sets(work: Run) -> dict[str, Sequence[Example]]:
+    """The corpus' sets; part of transfer is held out where a stage is monitored on it."""
+    sets: dict[str, Sequence[Example]] = dict(work.corpus.sets())
+    if any(stage.stop.on == "transfer_held_out" for stage in work.recipe.distill):
+        size = min(2000, len(work.corpus.transfer) // 10)
+        sets["transfer_held_out"] = work.corpus.transfer[:size]
+        sets["transfer"] = work.corpus.transfer[size:]
+    return sets
+
+
+def train_teacher(work: Run) -> dict[str, Any]:
+    """Fine-tune the teacher on the labels (or take it as it is) and save it."""
+    spec = work.recipe.teacher_spec()
+    work.screen.line("teacher")
+    teacher = make_teacher(spec, work.corpus, work.recipe.seed)
+    if spec.fine_tune is not False:
+        _schedule(work, {"teacher": teacher}).run([fine_tuning_stage(spec.fine_tune)])
+    with new_folder(work.folder.path / "teacher") as target:
+        save_teacher(teacher, work.corpus.task, target)
+    return {"parameters": teacher.model.count_params()}
+
+
+def fine_tuning_stage(spec: FineTuneSpec) -> StageSpec:
+    """Fine-tuning is a stage like any other: cross-entropy on train, selected on the dev metric."""
+    return StageSpec(
+        name="fine_tune",
+        terms=[TermSpec(loss="cross_entropy", stream="train", head="logits")],
+        teacher=None,
+        student="teacher",
+        optimizer=OptimizerSpec(
+            high=spec.learning_rate,
+            schedule=spec.schedule,
+            warmup=spec.warmup,
+            layer_decay=spec.layer_decay,
+            weight_decay=spec.weight_decay,
+            clip=1.0,
+        ),
+        batch_size=spec.batch_size,
+        stop=StopSpec(epochs=spec.epochs, patience=spec.patience),
+    )
+
+
+def distill(work: Run) -> dict[str, Any]:
+    """Train the student through the recipe's stages and save it."""
+    recipe = work.recipe
+    work.screen.line("student")
+    models: dict[str, Any] = {"teacher": work.teacher()}
+    for name, spec in recipe.models.items():
+        if isinstance(spec, StudentSpec):
+            models[name] = make_student(spec, models["teacher"], work.corpus.task, recipe.seed)
+    updates = _schedule(work, models).run(recipe.distill)
+    with new_folder(work.folder.path / "student") as target:
+        save_student(models["student"], target)
+    return {"parameters": models["student"].model.count_params(), "updates": updates["student"]}
+
+
+def train_twin(work: Run) -> dict[str, Any]:
+    """Train the student once more without the teacher.
+
+    Same seed, same initial weights, same number of updates, the same optimizer as the last stage;
+    the only difference is that it sees nothing but the gold labels of train. The dev metric selects
+    its best weights, as often as the student's.
+    """
+    recipe = work.recipe
+    work.screen.line("student without distillation")
+    twin = make_student(
+        recipe.student_spec("student"), work.teacher(), work.corpus.task, recipe.seed
+    )
+    last = recipe.distill[-1]
+    updates = work.folder.facts("student")["updates"]
+    stage = StageSpec(
+        name="labels_only",
+        terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
+        teacher=None,
+        student="twin",
+        optimizer=last.optimizer,
+        batch_size=last.batch_size,
+        stop=StopSpec(
+            epochs=updates, updates=updates, every=max(1, updates // last.stop.epochs)
+        ),
+    )
+    _schedule(work, {"twin": twin}).run([stage])
+    with new_folder(work.folder.path / "twin") as target:
+        save_student(twin, target)
+    return {"parameters": twin.model.count_params(), "updates": updates}

@@ -1,0 +1,441 @@
+"""The recipe: everything a run depends on, as typed data read from YAML.
+
+An unknown key or a value of the wrong kind is an error that names the file and the line. The field
+descriptions below are the reference of all keys; ``docs/recipe.md`` is made from them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+
+from tfdistil.errors import RecipeError
+
+
+class Part(BaseModel):
+    """A mapping of a recipe: immutable, and nothing in it but what is declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceSpec(Part):
+    """One file or folder of data."""
+
+    path: str = Field(description="file or folder, relative to the recipe")
+    format: str | None = Field(None, description="reader; guessed from the name when left out")
+    language: str = Field("und", description="BCP 47 code")
+    options: dict[str, Any] = Field({}, description="options of the reader, such as columns")
+    label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
+    repair: Literal["iob2"] | None = Field(None, description="`iob2` mends orphan `I-` tags")
+    limit: int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
+
+
+class DemoSpec(Part):
+    """The built-in demo corpus instead of files."""
+
+    kind: Literal["intent_slots", "tags", "classes"] = Field(description="labels to generate")
+    languages: list[str] = Field(["en", "es", "de", "hi", "ja"], description="languages")
+    train: int = Field(4000, ge=1, description="labelled sentences")
+    dev: int = Field(600, ge=1, description="sentences to select on")
+    test: int = Field(1000, ge=1, description="sentences to report on")
+    transfer: int = Field(12000, ge=0, description="unlabelled sentences")
+
+
+class DataSpec(Part):
+    """Where the sentences come from."""
+
+    train: list[SourceSpec] = Field([], description="labelled, to learn from")
+    dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
+    test: list[SourceSpec] = Field([], description="labelled, to report on")
+    transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
+    demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
+    dev_fraction: float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    transfer_limit: int | None = Field(None, ge=1, description="use so many transfer sentences")
+    splitter: Literal["unicode", "whitespace"] = Field(
+        "unicode", description="how raw text becomes words"
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> DataSpec:
+        if (self.demo is None) == (not self.train):
+            raise ValueError("give either train: files or demo:, not both and not neither")
+        return self
+
+
+class TaskSpec(Part):
+    """What is predicted."""
+
+    kind: Literal["tags", "intent_slots", "classes", "pair"] = Field(description="the task")
+    continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
+
+
+class StopSpec(Part):
+    """When a phase of a stage ends, and what its best weights are chosen by."""
+
+    epochs: int = Field(10, ge=1, description="passes over the longest stream at the most")
+    updates: int | None = Field(None, ge=1, description="optimizer steps at the most")
+    patience: int | None = Field(None, ge=1, description="checks without improvement; none: all")
+    every: int | None = Field(None, ge=1, description="updates between checks; none: one pass")
+    monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
+    on: Literal["dev", "transfer_held_out"] = Field("dev", description="the set it is taken on")
+
+    @model_validator(mode="after")
+    def _has_labels(self) -> StopSpec:
+        if self.monitor == "metric" and self.on != "dev":
+            raise ValueError("monitor: metric needs labels, so on: dev; or use monitor: loss")
+        return self
+
+
+class OptimizerSpec(Part):
+    """AdamW with a warm-up and a decay, per phase a fresh one."""
+
+    high: float = Field(1e-3, gt=0, description="learning rate after the warm-up")
+    low: float = Field(0.0, ge=0, description="learning rate at the end")
+    schedule: Literal["cosine", "linear", "constant"] = Field("cosine", description="the way down")
+    warmup: float = Field(0.0, ge=0, lt=1, description="share of the updates spent rising")
+    layer_decay: float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
+    weight_decay: float = Field(0.0, ge=0, description="decoupled, kernels only")
+    clip: float | None = Field(None, gt=0, description="global norm of the gradient")
+
+
+class TermSpec(BaseModel):
+    """One objective on one stream. Keys beyond the named ones are options of the objective."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    loss: str = Field(description="a registered objective")
+    stream: str | list[str] = Field("train", description="`train`, `transfer`, or a list pooled")
+    weight: float = Field(1.0, ge=0, description="factor in the sum")
+    head: str = Field("labels", description="the student's head")
+    output: str | None = Field(None, description="one output of the task; none: all of them")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keys for the objective alone."""
+        return dict(self.model_extra or {})
+
+    @property
+    def pool(self) -> tuple[str, ...]:
+        """The sets the stream draws from."""
+        return (self.stream,) if isinstance(self.stream, str) else tuple(self.stream)
+
+
+class StageSpec(Part):
+    """Terms over streams, the layer groups they train, an optimizer and a stopping rule."""
+
+    name: str = Field(pattern=r"^[\w-]+$", description="unique; also the key of overrides")
+    terms: list[TermSpec] = Field(min_length=1, description="the weighted sum that is minimised")
+    teacher: str | None = Field(
+        "teacher", description="the model that gives teacher signals; null where no term needs one"
+    )
+    student: str = Field("student", description="the model that learns")
+    groups: list[str] | None = Field(None, description="layer groups that train; none: all")
+    unfreeze: Literal["at_once", "top_down"] = Field(
+        "at_once", description="`top_down`: one group after another, each with a fresh optimizer"
+    )
+    weighting: Literal["fixed", "uncertainty"] = Field(
+        "fixed", description="`uncertainty`: learn the terms' weights (Cipolla et al. 2018)"
+    )
+    optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
+    batch_size: int = Field(32, ge=1, description="rows of each stream in a step")
+    stop: StopSpec = Field(StopSpec(), description="see stop")
+    signals: Literal["cached", "live"] = Field(
+        "cached", description="`live`: the teacher runs in each step instead of once"
+    )
+
+
+class EmbeddingSpec(Part):
+    """The student's word embeddings."""
+
+    width: int = Field(50, ge=1, description="E")
+    init: Literal["random", "svd"] = Field("svd", description="`svd`: from the teacher's table")
+
+
+class FineTuneSpec(Part):
+    """How the teacher learns the task: cross-entropy on the labelled sentences."""
+
+    epochs: int = Field(4, ge=1, description="passes over train")
+    learning_rate: float = Field(1e-4, gt=0, description="peak, of the top layers")
+    layer_decay: float = Field(1.0, gt=0, le=1, description="factor per layer from the top")
+    warmup: float = Field(0.1, ge=0, lt=1, description="share of the updates spent rising")
+    schedule: Literal["cosine", "linear", "constant"] = Field("linear", description="the way down")
+    weight_decay: float = Field(0.01, ge=0, description="decoupled, kernels only")
+    batch_size: int = Field(32, ge=1, description="rows in a step")
+    patience: int | None = Field(None, ge=1, description="epochs without a better dev metric")
+
+
+class ScratchSpec(Part):
+    """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
+
+    layers: int = Field(4, ge=1, description="blocks")
+    width: int = Field(128, ge=1, description="hidden size")
+    heads: int = Field(4, ge=1, description="attention heads")
+    inner: int = Field(512, ge=1, description="feed-forward size")
+    vocabulary: int = Field(4000, ge=100, description="word pieces")
+    lowercase: bool = Field(False, description="fold case in the tokenizer")
+
+
+class TeacherSpec(Part):
+    """A model to learn from."""
+
+    checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
+    scratch: ScratchSpec | None = Field(None, description="train one from nothing instead")
+    fine_tune: FineTuneSpec | Literal[False] = Field(
+        FineTuneSpec(), description="`false` for a checkpoint already tuned to the task"
+    )
+    max_length: int = Field(128, ge=8, description="pieces in a window, special tokens included")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> TeacherSpec:
+        if (self.checkpoint is None) == (self.scratch is None):
+            raise ValueError("give either checkpoint: or scratch:, not both and not neither")
+        return self
+
+
+class StudentSpec(BaseModel):
+    """A small model. Keys beyond the named ones are arguments of the student's constructor."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str = Field(description="a registered student")
+    embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
+    projection: bool = Field(False, description="GELU projection to the teacher's width")
+    head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
+    heads: list[str] = Field(["labels"], min_length=1, description="named heads")
+    max_length: int = Field(128, ge=8, description="pieces in a window")
+
+    @model_validator(mode="after")
+    def _has_projection(self) -> StudentSpec:
+        if self.head_input == "projection" and not self.projection:
+            raise ValueError("head_input: projection needs projection: true")
+        return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments for this kind of student alone, such as ``width``."""
+        return dict(self.model_extra or {})
+
+
+def _model_kind(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return "student" if isinstance(value, StudentSpec) else "teacher"
+    return "student" if isinstance(value, Mapping) and "kind" in value else "teacher"
+
+
+ModelSpec = Annotated[
+    Annotated[TeacherSpec, Tag("teacher")] | Annotated[StudentSpec, Tag("student")],
+    Discriminator(_model_kind),
+]
+
+
+class ExportSpec(Part):
+    """The file for the device."""
+
+    head: str = Field("labels", description="the head that is kept")
+    quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
+    max_drop: float = Field(0.5, ge=0, description="points of the dev metric that may be lost")
+    length: int | None = Field(None, ge=4, description="pieces per call; none: fits 99 % of dev")
+    batch: int = Field(32, ge=1, description="rows of the batched signature")
+
+
+class BenchmarkSpec(Part):
+    """What is timed beside the exported student."""
+
+    queries: int = Field(1000, ge=100, description="timed calls per model, after a warm-up")
+    reference: Literal["mbert-shape"] | None = Field(
+        None, description="also time an mBERT-shaped model with random weights"
+    )
+
+
+class Recipe(Part):
+    """A whole run."""
+
+    name: str = Field("run", description="title of the report")
+    task: TaskSpec = Field(description="the task; a bare word is its kind")
+    data: DataSpec = Field(description="see data")
+    models: dict[str, ModelSpec] = Field(
+        description="by name: `teacher`, `student`, and any others a schedule names"
+    )
+    distill: list[StageSpec] = Field(min_length=1, description="the stages in order")
+    twin: bool = Field(True, description="also train the student without the teacher (D0)")
+    export: ExportSpec = Field(ExportSpec(), description="see export")
+    benchmark: BenchmarkSpec = Field(BenchmarkSpec(), description="see benchmark")
+    seed: int = Field(13, ge=0, description="of data, initialisation and training")
+
+    @field_validator("task", mode="before")
+    @classmethod
+    def _bare_word(cls, value: Any) -> Any:
+        return {"kind": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Recipe:
+        names = [stage.name for stage in self.distill]
+        if len(set(names)) < len(names):
+            raise ValueError(f"stage names must be unique, got {', '.join(names)}")
+        for name in ("teacher", "student"):
+            if name not in self.models:
+                raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
+        for stage in self.distill:
+            student = self.student_spec(stage.student)
+            for head in {term.head for term in stage.terms} - set(student.heads):
+                raise ValueError(
+                    f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
+                    f"has {student.heads}"
+                )
+            if stage.teacher is not None and stage.teacher not in self.models:
+                raise ValueError(f"stage {stage.name!r} names the unknown model {stage.teacher!r}")
+        if self.export.head not in self.student_spec("student").heads:
+            raise ValueError(f"export.head {self.export.head!r} is no head of the student")
+        return self
+
+    def student_spec(self, name: str) -> StudentSpec:
+        """The entry of ``models`` of that name, which must be a student."""
+        spec = self.models.get(name)
+        if not isinstance(spec, StudentSpec):
+            raise ValueError(f"models.{name} must be a student, with a kind such as bilstm")
+        return spec
+
+    def teacher_spec(self, name: str = "teacher") -> TeacherSpec:
+        """The entry of ``models`` of that name, which must be a teacher."""
+        spec = self.models.get(name)
+        if not isinstance(spec, TeacherSpec):
+            raise ValueError(f"models.{name} must be a teacher, with a checkpoint or scratch")
+        return spec
+
+    def to_yaml(self) -> str:
+        """The resolved recipe, every default written out."""
+        stream = io.StringIO()
+        YAML().dump(json.loads(self.model_dump_json()), stream)
+        return stream.getvalue()
+
+
+def _line_of(node: Any, location: Sequence[int | str]) -> int | None:
+    """The 1-based line of the deepest part of ``location`` that the YAML tree knows."""
+    line = None
+    for key in location:
+        try:
+            position = node.lc.data[key]
+            line = position[0] + 1
+            node = node[key]
+        except (AttributeError, KeyError, IndexError, TypeError):
+            break
+    return line
+
+
+def _describe(error: Any, location: str) -> str:
+    if error["type"] == "extra_forbidden":
+        return f"unknown key `{location}`"
+    message = error["msg"].removeprefix("Value error, ")
+    came = "" if isinstance(error["input"], Mapping) else f"; got {error['input']!r}"
+    return f"`{location}`: {message}{came}" if location else message
+
+
+def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
+    """Check a tree of plain data (as YAML gives it) and make a recipe of it.
+
+    Raises:
+        RecipeError: every unknown key, missing key or wrong value, each with its line.
+    """
+    if not isinstance(tree, Mapping):
+        raise RecipeError(f"{name}: expected a mapping of keys, got {type(tree).__name__}")
+    try:
+        return Recipe.model_validate(tree)
+    except ValidationError as problems:
+        lines = []
+        for error in problems.errors():
+            location = [
+                part
+                for i, part in enumerate(error["loc"])
+                # pydantic names the branch of a union in the path; the recipe has no such key
+                if not (part in ("teacher", "student") and i == 2 and error["loc"][0] == "models")
+            ]
+            line = _line_of(tree, location)
+            where = f"{name}:{line}" if line else name
+            lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")
+        raise RecipeError("\n".join(lines)) from None
+
+
+def load_tree(path: str | Path) -> Any:
+    """The YAML of a recipe file, with line numbers.
+
+    Raises:
+        RecipeError: a missing file or broken YAML, with the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        return YAML().load(text)
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path}: not UTF-8 (byte {error.start})") from None
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else "?"
+        raise RecipeError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+
+
+def override(tree: Any, assignments: Sequence[str]) -> None:
+    """Apply ``a.b.c=value`` assignments to a tree in place; list items are addressed by ``name``.
+
+    Raises:
+        RecipeError: an assignment without ``=``, or a path that leads nowhere.
+    """
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals:
+            raise RecipeError(f"--set {assignment}: expected key=value, e.g. seed=7")
+        node, keys = tree, path.split(".")
+        for key in keys[:-1]:
+            node = _step(node, key, assignment)
+        last: Any = keys[-1]
+        if isinstance(node, list):
+            last = node.index(_step(node, last, assignment))
+        node[last] = YAML(typ="safe").load(text)
+
+
+def _step(node: Any, key: str, assignment: str) -> Any:
+    if isinstance(node, list):
+        for item in node:
+            if isinstance(item, Mapping) and item.get("name", item.get("path")) == key:
+                return item
+        if key.isdigit() and int(key) < len(node):
+            return node[int(key)]
+        names = [str(i.get("name", i.get("path"))) for i in node if isinstance(i, Mapping)]
+        raise RecipeError(f"--set {assignment}: no {key!r} here; there are {', '.join(names)}")
+    if isinstance(node, Mapping):
+        return node.setdefault(key, {})
+    raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
+
+
+def load_recipe(path: str | Path, assignments: Sequence[str] = ()) -> Recipe:
+    """Read, override and check a recipe file.
+
+    Args:
+        path: a YAML file, or the name of a recipe that comes with tfdistil (``demo``).
+        assignments: ``key=value`` overrides, keys joined by dots, stages by their name.
+
+    Raises:
+        RecipeError: whatever is wrong, with file and line.
+    """
+    shipped = Path(__file__).parent / "recipes" / f"{path}.yaml"
+    if not Path(path).exists() and shipped.exists():
+        path = shipped
+    tree = load_tree(path)
+    if isinstance(tree, Mapping):
+        override(tree, assignments)
+    return parse_recipe(tree, str(path))

@@ -1,0 +1,110 @@
+"""The run folder: one recipe, what it made, and which steps are done."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import platform
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from tfdistil.errors import RunError
+from tfdistil.files import write_json, write_text
+from tfdistil.recipe import Recipe, parse_recipe
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+class RunFolder:
+    """A folder that belongs to one recipe.
+
+    Args:
+        path: made if missing.
+        recipe: what is run here; None opens an existing run with the recipe it has.
+
+    Raises:
+        RunError: the folder belongs to another recipe (the message shows the difference), or there
+            is no run to open.
+    """
+
+    def __init__(self, path: str | Path, recipe: Recipe | None = None):
+        self.path = Path(path)
+        self._recipe_file = self.path / "recipe.yaml"
+        self._manifest_file = self.path / "manifest.json"
+        if recipe is None:
+            self.recipe = self._existing_recipe()
+        else:
+            self.recipe = recipe
+            self._claim(recipe)
+        self.manifest: dict[str, Any] = json.loads(self._manifest_file.read_text("utf-8"))
+
+    def _existing_recipe(self) -> Recipe:
+        if not self._recipe_file.exists() or not self._manifest_file.exists():
+            raise RunError(
+                f"{self.path}: not a run folder (no recipe.yaml and manifest.json). "
+                "Make one with `tfdistil run RECIPE --out FOLDER`"
+            )
+        from ruamel.yaml import YAML
+
+        tree = YAML().load(self._recipe_file.read_text("utf-8"))
+        return parse_recipe(tree, str(self._recipe_file))
+
+    def _claim(self, recipe: Recipe) -> None:
+        text = recipe.to_yaml()
+        if self._recipe_file.exists() and self._manifest_file.exists():
+            before = self._recipe_file.read_text("utf-8")
+            if before != text:
+                difference = "\n".join(
+                    difflib.unified_diff(
+                        before.splitlines(), text.splitlines(), "this run", "the recipe given", n=1
+                    )
+                )
+                raise RunError(
+                    f"{self.path} was started with another recipe:\n{difference}\n"
+                    "Give another --out folder, or the same recipe to go on"
+                )
+            return
+        if self.path.exists() and any(self.path.iterdir()):
+            raise RunError(f"{self.path}: neither empty nor a run folder; give another --out")
+        write_text(self._recipe_file, text)
+        write_json(
+            self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()}
+        )
+
+    def is_done(self, step: str) -> bool:
+        """Whether a step finished, now or in an earlier session."""
+        return step in self.manifest["steps"]
+
+    def facts(self, step: str) -> dict[str, Any]:
+        """What a finished step recorded."""
+        return self.manifest["steps"][step]
+
+    def remember(self, **facts: Any) -> None:
+        """Keep facts about the run as a whole."""
+        self.manifest.update(facts)
+        write_json(self._manifest_file, self.manifest)
+
+    def finish(self, step: str, seconds: float, **facts: Any) -> None:
+        """Mark a step as done, with what it wants to remember."""
+        self.manifest["steps"][step] = {"seconds": round(seconds, 1), **facts}
+        write_json(self._manifest_file, self.manifest)
+
+    def once(self, step: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Do a step unless it is done; returns what it recorded."""
+        if not self.is_done(step):
+            start = time.perf_counter()
+            facts = work()
+            self.finish(step, time.perf_counter() - start, **facts)
+        return self.facts(step)

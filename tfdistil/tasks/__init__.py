@@ -1,0 +1,36 @@
+"""Tasks by the words a recipe and the command line use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfdistil.tasks.base import Output, Prediction, Span, Task
+from tfdistil.tasks.classes import Classes, Pair
+from tfdistil.tasks.intent_slots import IntentSlots
+from tfdistil.tasks.tags import Tags
+
+TASKS: dict[str, Any] = {t.kind: t for t in (Tags, IntentSlots, Classes, Pair)}
+
+
+def task_from_json(data: Mapping[str, Any]) -> Task:
+    """Rebuild the task that `Task.to_json` wrote.
+
+    Raises:
+        KeyError: a kind this version does not know.
+    """
+    return TASKS[data["kind"]].from_json(data)
+
+
+__all__ = [
+    "TASKS",
+    "Classes",
+    "IntentSlots",
+    "Output",
+    "Pair",
+    "Prediction",
+    "Span",
+    "Tags",
+    "Task",
+    "task_from_json",
+]

@@ -1,0 +1,100 @@
+"""One label per text, or per pair of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.iob2 import log_softmax
+
+
+class LabelCodec:
+    """Labels to ids and logits to the most probable label."""
+
+    def __init__(self, labels: Sequence[str]):
+        self.labels = tuple(labels)
+        self._ids = {label: i for i, label in enumerate(self.labels)}
+
+    @classmethod
+    def from_examples(cls, examples: Iterable[Example]) -> LabelCodec:
+        """The labels in alphabetical order."""
+        return cls(sorted({e.label for e in examples if e.label is not None}))
+
+    def encode(self, example: Example) -> np.ndarray | None:
+        """The id of the example's label, an int32 scalar; None if it has none."""
+        if example.label is None:
+            return None
+        if example.label not in self._ids:
+            raise DataError(
+                f"unknown label {example.label!r}; the model knows {', '.join(self.labels)}. Map "
+                "it with label_map, or train on data that has it",
+                example.source or None,
+            )
+        return np.array(self._ids[example.label], dtype=np.int32)
+
+    def decode(self, logits: np.ndarray) -> tuple[str, float]:
+        """Logits ``[labels]`` to a label and its probability."""
+        log_p = log_softmax(logits)
+        best = int(log_p.argmax())
+        return self.labels[best], float(np.exp(log_p[best]))
+
+
+class Classes(Task):
+    """One label per text; the metric is accuracy."""
+
+    kind = "classes"
+    metric = "accuracy"
+
+    def __init__(self, labels: Sequence[str]):
+        self.codec = LabelCodec(labels)
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """One sequence-level output, ``class``."""
+        return (Output("class", "sequence", self.codec.labels),)
+
+    def targets(self, example: Example) -> dict[str, np.ndarray]:
+        """See `Task.targets`."""
+        label = self.codec.encode(example)
+        return {} if label is None else {"class": label}
+
+    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+        """See `Task.decode`."""
+        label, score = self.codec.decode(logits["class"])
+        return Prediction(label=label, label_score=score)
+
+    def score(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, float]:
+        """Accuracy and macro-averaged F1."""
+        from tfdistil.metrics.classification import classification_scores
+
+        scores = classification_scores(
+            [e.label or "" for e in examples], [p.label or "" for p in predictions]
+        )
+        return {"accuracy": scores.accuracy, "macro_f1": scores.macro_f1}
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Task.to_json`."""
+        return {"kind": self.kind, "labels": list(self.codec.labels)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Classes:
+        """The task `to_json` wrote."""
+        return cls(data["labels"])
+
+    @classmethod
+    def from_examples(cls, examples: Iterable[Example]) -> Classes:
+        """See `Task.from_examples`."""
+        return cls(LabelCodec.from_examples(examples).labels)
+
+
+class Pair(Classes):
+    """One label per pair of texts (entailment, paraphrase); the metric is accuracy."""
+
+    kind = "pair"

@@ -1,0 +1,88 @@
+"""Intent and slots of an utterance, predicted together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.classes import LabelCodec
+from tfdistil.tasks.tags import TagCodec
+
+
+class IntentSlots(Task):
+    """One intent per text and one IOB2 slot tag per word.
+
+    The metric is exact match: the intent and every slot tag of the utterance are right.
+    """
+
+    kind = "intent_slots"
+    metric = "exact_match"
+
+    def __init__(self, slots: Sequence[str], intents: Sequence[str], continuation: bool = False):
+        self.slots = TagCodec(slots, continuation)
+        self.intents = LabelCodec(intents)
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """``slots`` at word level and ``intent`` at sequence level."""
+        return (
+            Output("slots", "word", self.slots.labels),
+            Output("intent", "sequence", self.intents.labels),
+        )
+
+    def targets(self, example: Example) -> dict[str, np.ndarray]:
+        """See `Task.targets`."""
+        found = {"slots": self.slots.encode(example), "intent": self.intents.encode(example)}
+        return {name: ids for name, ids in found.items() if ids is not None}
+
+    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+        """See `Task.decode`."""
+        tags, tag_scores = self.slots.decode(logits["slots"])
+        intent, score = self.intents.decode(logits["intent"])
+        return Prediction(tags, tag_scores, intent, score)
+
+    def score(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, float]:
+        """Exact match, strict slot F1 and intent accuracy."""
+        from tfdistil.metrics.joint import joint_scores
+
+        scores = joint_scores(
+            [e.label or "" for e in examples],
+            [e.tags or () for e in examples],
+            [p.label or "" for p in predictions],
+            [p.tags or () for p in predictions],
+        )
+        return {
+            "exact_match": scores.exact_match,
+            "slot_f1": scores.slot_f1,
+            "intent_accuracy": scores.intent_accuracy,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Task.to_json`."""
+        return {
+            "kind": self.kind,
+            "slots": list(self.slots.tags),
+            "intents": list(self.intents.labels),
+            "continuation": self.slots.continuation,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> IntentSlots:
+        """The task `to_json` wrote."""
+        return cls(data["slots"], data["intents"], data["continuation"])
+
+    @classmethod
+    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> IntentSlots:
+        """See `Task.from_examples`."""
+        examples = list(examples)
+        return cls(
+            TagCodec.from_examples(examples).tags,
+            LabelCodec.from_examples(examples).labels,
+            continuation,
+        )

@@ -1,0 +1,85 @@
+"""Legal IOB2: which tag may follow which, the best legal path, and its spans. Numpy only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfdistil.tasks.base import Span
+
+CONTINUATION = "X"
+"""The label of the non-first pieces of a word, where a recipe gives them one of their own."""
+
+
+def allowed_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Which labels may start a text and which may follow which.
+
+    Args:
+        labels: IOB2 tags, perhaps with `CONTINUATION`, which is never allowed on a word.
+
+    Returns:
+        ``(start [labels], follow [labels, labels])`` of bool; ``follow[a, b]`` says b may follow a.
+    """
+    start = np.array([not tag.startswith("I-") and tag != CONTINUATION for tag in labels])
+    follow = np.tile(start, (len(labels), 1))
+    for b, tag in enumerate(labels):
+        if tag.startswith("I-"):
+            entity = tag[2:]
+            for a, before in enumerate(labels):
+                follow[a, b] = before in (f"B-{entity}", f"I-{entity}")
+    return start, follow
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Log-probabilities along the last axis, in float64."""
+    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
+    """The legal label path with the highest sum of scores (Viterbi with hard constraints).
+
+    Args:
+        scores: ``[words, labels]``, log-probabilities or logits.
+        start: bool ``[labels]``; follow: bool ``[labels, labels]``, as `allowed_transitions` gives.
+
+    Returns:
+        Label ids, int ``[words]``.
+    """
+    words = len(scores)
+    path = scores.argmax(axis=-1)
+    # The unconstrained best path is the answer whenever it happens to be legal, which is most often.
+    if words == 0 or (start[path[0]] and follow[path[:-1], path[1:]].all()):
+        return path
+    forbidden = np.where(follow, 0.0, -np.inf)
+    best = np.where(start, scores[0], -np.inf)
+    back = np.zeros(scores.shape, dtype=np.int64)
+    for word in range(1, words):
+        candidates = best[:, None] + forbidden
+        back[word] = candidates.argmax(axis=0)
+        best = candidates.max(axis=0) + scores[word]
+    path[-1] = best.argmax()
+    for word in range(words - 1, 0, -1):
+        path[word - 1] = back[word, path[word]]
+    return path
+
+
+def spans(tags: Sequence[str], scores: Sequence[float] = ()) -> list[Span]:
+    """The entities of a legal IOB2 sequence.
+
+    Args:
+        tags: one tag per word.
+        scores: the probability of each tag; a span's score is their geometric mean. Empty: all 1.
+    """
+    found: list[Span] = []
+    start = None
+    for word, tag in enumerate([*tags, "O"]):
+        if start is not None and not tag.startswith("I-"):
+            part = scores[start:word] or (1.0,)
+            score = float(np.exp(np.mean(np.log(np.maximum(part, 1e-12)))))
+            found.append(Span(start, word, tags[start][2:], score))
+            start = None
+        if tag.startswith("B-"):
+            start = word
+    return found

@@ -1,0 +1,115 @@
+"""Sequence tagging: NER and other IOB2 labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.iob2 import CONTINUATION, allowed_transitions, best_legal_path, log_softmax
+
+
+class TagCodec:
+    """IOB2 tags to ids and logits to the best legal tags.
+
+    Args:
+        labels: the tags, ``O`` first.
+        continuation: whether non-first pieces of a word have the label ``X`` (the last id).
+    """
+
+    def __init__(self, labels: Sequence[str], continuation: bool = False):
+        self.tags = tuple(labels)
+        self.continuation = continuation
+        self.labels = (*self.tags, CONTINUATION) if continuation else self.tags
+        self._ids = {tag: i for i, tag in enumerate(self.tags)}
+        self._start, self._follow = allowed_transitions(self.labels)
+
+    @classmethod
+    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> TagCodec:
+        """Collect the entity types; both ``B-`` and ``I-`` of each, so every legal path exists."""
+        types = {tag[2:] for e in examples for tag in e.tags or () if tag != "O"}
+        labels = ["O", *(f"{p}-{t}" for t in sorted(types) for p in "BI")]
+        return cls(labels, continuation)
+
+    def encode(self, example: Example) -> np.ndarray | None:
+        """Ids of the example's tags, int32 ``[words]``; None if it has none."""
+        if example.tags is None:
+            return None
+        try:
+            return np.array([self._ids[tag] for tag in example.tags], dtype=np.int32)
+        except KeyError as error:
+            raise DataError(
+                f"unknown tag {error.args[0]!r}; the model knows {', '.join(self.tags)}. Map it "
+                "with label_map, or train on data that has it",
+                example.source or None,
+            ) from None
+
+    def decode(self, logits: np.ndarray) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Logits ``[words, labels]`` to legal tags and the probability of each."""
+        log_p = log_softmax(logits)
+        path = best_legal_path(log_p, self._start, self._follow)
+        scores = np.exp(log_p[np.arange(len(path)), path])
+        return tuple(self.labels[i] for i in path), tuple(float(s) for s in scores)
+
+
+class Tags(Task):
+    """One IOB2 tag per word; the metric is strict span F1."""
+
+    kind = "tags"
+    metric = "span_f1"
+
+    def __init__(self, labels: Sequence[str], continuation: bool = False):
+        self.codec = TagCodec(labels, continuation)
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """One word-level output, ``tags``."""
+        return (Output("tags", "word", self.codec.labels),)
+
+    def targets(self, example: Example) -> dict[str, np.ndarray]:
+        """See `Task.targets`."""
+        ids = self.codec.encode(example)
+        return {} if ids is None else {"tags": ids}
+
+    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+        """See `Task.decode`."""
+        tags, scores = self.codec.decode(logits["tags"])
+        return Prediction(tags=tags, tag_scores=scores)
+
+    def score(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, float]:
+        """Strict span precision, recall, F1, and F1 by conlleval's rules."""
+        from tfdistil.metrics.spans import span_scores
+
+        gold = [e.tags or () for e in examples]
+        predicted = [p.tags or () for p in predictions]
+        strict = span_scores(gold, predicted, "strict")
+        return {
+            "span_f1": strict.f1,
+            "span_precision": strict.precision,
+            "span_recall": strict.recall,
+            "conll_f1": span_scores(gold, predicted, "conll").f1,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """See `Task.to_json`."""
+        return {
+            "kind": self.kind,
+            "tags": list(self.codec.tags),
+            "continuation": self.codec.continuation,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Tags:
+        """The task `to_json` wrote."""
+        return cls(data["tags"], data["continuation"])
+
+    @classmethod
+    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> Tags:
+        """See `Task.from_examples`."""
+        return cls(TagCodec.from_examples(examples, continuation).tags, continuation)

@@ -1,0 +1,90 @@
+"""A WordPiece vocabulary of one's own, the same from the same text every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tokenizers import Tokenizer, trainers
+
+from tfdistil.errors import DataError
+from tfdistil.text.pretrained import bert_tokenizer
+from tfdistil.text.words import replace_surrogates
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def train_wordpiece(
+    texts: Iterable[str],
+    vocabulary_size: int,
+    *,
+    lowercase: bool = True,
+    strip_accents: bool = False,
+    min_frequency: int = 2,
+    max_alphabet: int = 1000,
+) -> Tokenizer:
+    """Train BERT's tokenizer on texts or single words.
+
+    The order of the vocabulary: ``[PAD]`` (id 0) ``[UNK]`` ``[CLS]`` ``[SEP]`` ``[MASK]``,
+    characters, characters that continue words (``##x``), then merges, the most frequent first.
+
+    The library's trainer numbers ``##x`` in the order of a hash table with a random seed, and
+    breaks ties between merges by these numbers, so its vocabulary changes from run to run. Giving
+    it the sorted characters as special tokens fixes the numbers, and with them the vocabulary.
+
+    Args:
+        texts: any number of strings; read once.
+        vocabulary_size: pieces, special tokens included; fewer if the text has no more.
+        lowercase: whether text is lower-cased, here and later.
+        strip_accents: whether combining marks are removed. BERT's uncased models do so, which
+            destroys vowels and tones of Hindi or Thai: hence False.
+        min_frequency: a pair of pieces seen less often is not merged.
+        max_alphabet: characters kept, the most frequent ones; words with others are ``[UNK]``.
+
+    Returns:
+        A tokenizer with BERT's normalizer, pre-tokenizer and post-processor.
+
+    Raises:
+        DataError: no text, or a vocabulary too small for the alphabet.
+    """
+    texts = [replace_surrogates(text) for text in texts]
+    specials = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
+    tokenizer = bert_tokenizer(specials, lowercase=lowercase, strip_accents=strip_accents)
+    characters, continuations = _alphabet(tokenizer, texts, max_alphabet)
+    if not characters:
+        raise DataError("no text to train a tokenizer on; every text is empty")
+    fixed = [*SPECIAL_TOKENS, *characters, *continuations]
+    if vocabulary_size < len(fixed):
+        raise DataError(
+            f"vocabulary_size is {vocabulary_size}, but special tokens and characters alone are "
+            f"{len(fixed)}; choose a larger vocabulary, or a smaller max_alphabet"
+        )
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary_size,
+        min_frequency=min_frequency,
+        special_tokens=fixed,
+        initial_alphabet=characters,
+        limit_alphabet=len(characters),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    trained = sorted(tokenizer.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
+    vocabulary = {piece: i for i, (piece, _) in enumerate(trained)}
+    tokenizer = bert_tokenizer(vocabulary, lowercase=lowercase, strip_accents=strip_accents)
+    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    return tokenizer
+
+
+def _alphabet(tokenizer: Tokenizer, texts: list[str], limit: int) -> tuple[list[str], list[str]]:
+    """The characters to keep and the ``##`` ones that continue words, both sorted."""
+    words: Counter[str] = Counter()
+    for text in texts:
+        normalized = tokenizer.normalizer.normalize_str(text)
+        words.update(w for w, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized))
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    kept = set(sorted(counts, key=lambda c: (-counts[c], c))[:limit])
+    inner = {character for word in words for character in word[1:]} & kept
+    return sorted(kept), sorted(f"##{character}" for character in inner)
