@@ -69,7 +69,6 @@ class Screen:
             yield report
         self.line(f"  {name}: done in {time.perf_counter() - start:.1f} s")
 
-
     def counter(self, name: str, total: int) -> Callable[[int], None]:
         """A bar that closes itself when ``total`` is reached."""
         stack = contextlib.ExitStack()

@@ -10,7 +10,8 @@ from typing import Any
 
 from tfdistil.data.demo import generate
 from tfdistil.data.example import Example
-from tfdistil.data.source import Source, drop_overlap, load, overlap, split_dev
+from tfdistil.data.source import Source, load
+from tfdistil.data.splits import drop_overlap, overlap, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import DataSpec, Recipe, SourceSpec
 from tfdistil.tasks import TASKS, Task

@@ -42,20 +42,12 @@ def _alignment(task: Task) -> Literal["first", "x"]:
     return "x" if any(o.labels[-1:] == ("X",) for o in task.outputs) else "first"
 
 
-def teacher_heads(task: Task) -> dict[str, tuple[str, int]]:
-    """The encoder heads a task needs."""
-    return {o.name: (o.level, len(o.labels)) for o in task.outputs}
-
-
 def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
     """A teacher before fine-tuning: from a checkpoint, or from nothing with its own tokenizer."""
     task = corpus.task
-    heads = teacher_heads(task)
     if spec.scratch is not None:
         scratch = spec.scratch
-        tokenizer = train_wordpiece(
-            _texts(corpus), scratch.vocabulary, lowercase=scratch.lowercase
-        )
+        tokenizer = train_wordpiece(_texts(corpus), scratch.vocabulary, lowercase=scratch.lowercase)
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),
             width=scratch.width,
@@ -63,19 +55,22 @@ def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
             attention_heads=scratch.heads,
             inner=scratch.inner,
             max_positions=spec.max_length,
-            heads=heads,
+            heads=_heads(task),
             seed=seed,
         )
     else:
         assert spec.checkpoint is not None
-        model = load_encoder(
-            spec.checkpoint,
-            heads=heads,
-            labels={o.name: o.labels for o in task.outputs},
-            seed=seed,
-        )
+        model = load_encoder(spec.checkpoint, _heads(task), labels=_labels(task), seed=seed)
         tokenizer = load_tokenizer(spec.checkpoint)
     return Teacher(model, _featurizer(tokenizer, model, spec.max_length, task))
+
+
+def _heads(task: Task) -> dict[str, tuple[Any, int]]:
+    return {o.name: (o.level, len(o.labels)) for o in task.outputs}
+
+
+def _labels(task: Task) -> dict[str, tuple[str, ...]]:
+    return {o.name: o.labels for o in task.outputs}
 
 
 def _texts(corpus: Corpus) -> Iterable[str]:
@@ -100,7 +95,7 @@ def save_teacher(teacher: Teacher, task: Task, folder: Path) -> None:
     save_encoder(
         teacher.model,
         folder,
-        labels={o.name: o.labels for o in task.outputs},
+        labels=_labels(task),
         tokenizer=teacher.featurizer.tokenizer,
     )
     write_json(folder / "task.json", task.to_json())
@@ -108,11 +103,7 @@ def save_teacher(teacher: Teacher, task: Task, folder: Path) -> None:
 
 def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
     """Read what `save_teacher` wrote."""
-    model = load_encoder(
-        folder,
-        heads=teacher_heads(task),
-        labels={o.name: o.labels for o in task.outputs},
-    )
+    model = load_encoder(folder, _heads(task), labels=_labels(task))
     return Teacher(model, _featurizer(load_tokenizer(folder), model, max_length, task))
 
 
@@ -129,7 +120,7 @@ def make_student(spec: StudentSpec, teacher: Teacher, task: Task, seed: int) -> 
         "kind": spec.kind,
         "vocabulary": config.vocabulary,
         "embedding": spec.embedding.width,
-        "outputs": teacher_heads(task),
+        "outputs": _heads(task),
         "heads": tuple(spec.heads),
         "projection": config.width if spec.projection else None,
         "head_input": spec.head_input,
@@ -138,7 +129,7 @@ def make_student(spec: StudentSpec, teacher: Teacher, task: Task, seed: int) -> 
     }
     model = build_student(**arguments)
     if spec.embedding.init == "svd":
-        table = np.asarray(teacher.model.word_embeddings)
+        table = np.asarray(teacher.model.embeddings.words)
         model.set_embedding(svd_embedding(table, spec.embedding.width))
     return Student(model, featurizer, arguments)
 

@@ -131,7 +131,9 @@ def run(
             folder.once("twin", lambda: train_twin(work))
         return _deliver(work)
     except KeyboardInterrupt:
-        screen.line(f"\nstopped; `tfdistil run` with --out {out} goes on from the last finished step")
+        screen.line(
+            f"\nstopped; `tfdistil run` with --out {out} goes on from the last finished step"
+        )
         raise
 
 
@@ -231,9 +233,7 @@ def train_twin(work: Run) -> dict[str, Any]:
         student="twin",
         optimizer=last.optimizer,
         batch_size=last.batch_size,
-        stop=StopSpec(
-            epochs=updates, updates=updates, every=max(1, updates // last.stop.epochs)
-        ),
+        stop=StopSpec(epochs=updates, updates=updates, every=max(1, updates // last.stop.epochs)),
     )
     _schedule(work, {"twin": twin}).run([stage])
     with new_folder(work.folder.path / "twin") as target:

@@ -39,7 +39,7 @@ class SourceSpec(Part):
 
     path: str = Field(description="file or folder, relative to the recipe")
     format: str | None = Field(None, description="reader; guessed from the name when left out")
-    language: str = Field("und", description="BCP 47 code")
+    language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
     options: dict[str, Any] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
     repair: Literal["iob2"] | None = Field(None, description="`iob2` mends orphan `I-` tags")

@@ -79,9 +79,7 @@ class RunFolder:
         if self.path.exists() and any(self.path.iterdir()):
             raise RunError(f"{self.path}: neither empty nor a run folder; give another --out")
         write_text(self._recipe_file, text)
-        write_json(
-            self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()}
-        )
+        write_json(self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()})
 
     def is_done(self, step: str) -> bool:
         """Whether a step finished, now or in an earlier session."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -65,6 +65,9 @@ class Source:
                 raise DataError(message, mapping.get("path"))
         if not mapping.get("path"):
             raise DataError(f"a source without a path: {dict(mapping)}")
+        for key in ("options", "label_map"):
+            if not isinstance(mapping.get(key, {}), Mapping):
+                raise DataError(f"{key} is {mapping[key]!r}, expected a mapping", mapping["path"])
         return cls(**mapping)
 
 
@@ -157,9 +160,9 @@ def check_labels(
             for word, tag in zip(example.words, example.tags, strict=True):
                 if tag not in known_tags:
                     raise _unknown(f"tag {tag!r} of word {word!r}", known_tags, example)
-        if known_labels is not None and example.label is not None:
-            if example.label not in known_labels:
-                raise _unknown(f"label {example.label!r}", known_labels, example)
+        label = example.label
+        if known_labels is not None and label is not None and label not in known_labels:
+            raise _unknown(f"label {label!r}", known_labels, example)
 
 
 def _unknown(what: str, known: frozenset[str], example: Example) -> DataError:
@@ -175,8 +178,3 @@ def _map_tag(tag: str, label_map: Mapping[str, str]) -> str:
     if kind is None:
         return tag
     return "O" if kind == "O" else tag[:2] + kind
-
-
-def sources_of(lines: Sequence[Mapping[str, Any]]) -> list[Source]:
-    """`Source.from_mapping` over the lines of a recipe."""
-    return [Source.from_mapping(line) for line in lines]

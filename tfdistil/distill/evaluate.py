@@ -4,41 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from tfdistil.data.example import Example
-from tfdistil.distill.forward import SignalModel, example_signals
+from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
 from tfdistil.tasks import Prediction, Task
 
 
-def predict(
-    model: SignalModel, rows: Rows, task: Task, head: str, batch_size: int = 64
-) -> list[Prediction]:
-    """Decode a model's logits for every example.
+class Predictor:
+    """Decodes a model's logits into legal labels.
 
     Args:
         model: a teacher (``head="logits"``) or a student.
-        rows: encoded with the model's featurizer.
-        task: decodes logits to legal labels.
+        task: decodes.
         head: prefix of the signals, ``<head>/<output>``.
-
-    Returns:
-        One prediction per example, in order; each word has its tag, also in texts that were
-        windowed.
     """
-    names = {f"{head}/{output.name}": output for output in task.outputs}
-    starts = [rows.word_starts(parts) for parts in rows.rows_of()]
-    predictions: dict[int, Prediction] = {}
-    for example, signals in example_signals(model, rows, list(names), batch_size):
-        logits = {
-            output.name: signals[name][starts[example]] if output.level == "word" else signals[name]
-            for name, output in names.items()
-        }
-        predictions[example] = task.decode(logits)
-    return [predictions[i] for i in range(len(rows.targets))]
 
+    def __init__(self, model: SignalModel, task: Task, head: str):
+        self.task = task
+        self.outputs = {f"{head}/{output.name}": output for output in task.outputs}
+        self.reader = SignalReader(model, list(self.outputs))
 
-def score(
-    model: SignalModel, rows: Rows, examples: Sequence[Example], task: Task, head: str
-) -> dict[str, float]:
-    """The task's scores of a model on labelled examples, in percent."""
-    return task.score(examples, predict(model, rows, task, head))
+    def logits(self, rows: Rows) -> list[dict[str, np.ndarray]]:
+        """Logits of every example in order: output name to ``[words, labels]`` or ``[labels]``."""
+        starts = [rows.word_starts(parts) for parts in rows.rows_of()]
+        found: list[dict[str, np.ndarray]] = [{} for _ in starts]
+        for example, signals in self.reader.examples(rows):
+            found[example] = {
+                output.name: signals[name][starts[example]]
+                if output.level == "word"
+                else signals[name]
+                for name, output in self.outputs.items()
+            }
+        return found
+
+    def predict(self, rows: Rows) -> list[Prediction]:
+        """One prediction per example; each word has its tag, also in texts that were windowed."""
+        return [self.task.decode(logits) for logits in self.logits(rows)]
+
+    def score(self, rows: Rows, examples: Sequence[Example]) -> dict[str, float]:
+        """The task's scores on labelled examples, in percent."""
+        return self.task.score(examples, self.predict(rows))

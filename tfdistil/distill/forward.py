@@ -39,64 +39,83 @@ def at_units(signal: Any, units: Any) -> Any:
     return ops.take_along_axis(signal, ops.reshape(units, shape), axis=1)
 
 
-def signal_function(model: SignalModel, names: Sequence[str]) -> Callable[[Mapping], dict]:
-    """A compiled function from a padded batch to the named signals, gathered at units."""
-
-    def run(batch: Mapping[str, Any]) -> dict[str, Any]:
-        signals = model(batch, training=False)
-        missing = [name for name in names if name not in signals]
-        if missing:
-            raise KeyError(f"the model has no signal {missing}; it has {sorted(signals)}")
-        return {
-            name: at_units(signals[name], batch["units"])
-            if model.level(name) == "subword"
-            else signals[name]
-            for name in names
-        }
-
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return tf.function(run, reduce_retracing=True)
-    return run
-
-
-def example_signals(
-    model: SignalModel, rows: Rows, names: Sequence[str], batch_size: int = 64
-) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-    """Signals of every example, its windows put back together.
+class SignalReader:
+    """Reads named signals off a model; compiled once, used for every batch and every epoch.
 
     Args:
         model: a teacher or student.
-        rows: encoded with the model's own featurizer.
-        names: which signals; each of level ``subword`` or ``sequence``.
-
-    Yields:
-        ``(example index, {name: [units, ...] or [...]})`` in no particular order. Sequence signals
-        of a text in several windows are their mean.
+        names: the signals; those of level ``subword`` are gathered at the scored pieces.
     """
-    run = signal_function(model, names)
-    rows_of = rows.rows_of()
-    pending = [len(parts) for parts in rows_of]
-    found: dict[int, dict[str, np.ndarray]] = {}
-    for batch_rows in bucketed_batches(rows.lengths, batch_size, None):
-        signals = {k: np.asarray(v) for k, v in run(rows.inputs(batch_rows)).items()}
-        for i, row in enumerate(batch_rows):
-            units = len(rows.windows[row].units)
-            found[row] = {
-                name: array[i, :units] if model.level(name) == "subword" else array[i]
-                for name, array in signals.items()
+
+    def __init__(self, model: SignalModel, names: Sequence[str]):
+        self.model, self.names = model, tuple(names)
+        self.per_unit = {name: model.level(name) == "subword" for name in names}
+        self._compiled: Callable[[Any], dict[str, Any]] | None = None
+
+    def batch(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Signals of one padded batch, ``[B, U, ...]`` or ``[B, ...]``."""
+        if self._compiled is None:
+            self._compiled = self._compile(inputs)
+        return {name: np.asarray(array) for name, array in self._compiled(dict(inputs)).items()}
+
+    def _compile(self, inputs: Mapping[str, np.ndarray]) -> Callable[[Any], dict[str, Any]]:
+        def run(batch: Mapping[str, Any]) -> dict[str, Any]:
+            signals = self.model(batch, training=False)
+            return {
+                name: at_units(signals[name], batch["units"]) if per_unit else signals[name]
+                for name, per_unit in self.per_unit.items()
             }
-            example = int(rows.example[row])
-            pending[example] -= 1
-            if pending[example] == 0:
-                parts = [found.pop(r) for r in rows_of[example]]
-                yield (
-                    example,
-                    {
-                        name: np.concatenate([p[name] for p in parts])
-                        if model.level(name) == "subword"
-                        else np.mean([p[name] for p in parts], axis=0)
-                        for name in names
-                    },
-                )
+
+        if keras.backend.backend() != "tensorflow":
+            return run
+        import tensorflow as tf
+
+        # Open shapes: one trace serves all lengths.
+        signature = {
+            name: tf.TensorSpec((None, None) + array.shape[2:], array.dtype)
+            for name, array in inputs.items()
+        }
+        return tf.function(run, input_signature=[signature])
+
+    def examples(
+        self, rows: Rows, batch_size: int = 64
+    ) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """Signals of every example, its windows put back together.
+
+        Args:
+            rows: encoded with the model's own featurizer.
+            batch_size: rows at a time.
+
+        Yields:
+            ``(example index, {name: [units, ...] or [...]})`` in no particular order. Sequence
+            signals of a text in several windows are their mean.
+        """
+        rows_of = rows.rows_of()
+        pending = [len(parts) for parts in rows_of]
+        found: dict[int, dict[str, np.ndarray]] = {}
+        for batch_rows in bucketed_batches(rows.lengths, batch_size, None):
+            signals = self.batch(rows.inputs(batch_rows))
+            for i, row in enumerate(batch_rows):
+                found[row] = self.row(signals, i, len(rows.windows[row].units))
+                example = int(rows.example[row])
+                pending[example] -= 1
+                if pending[example] == 0:
+                    yield example, self.join([found.pop(r) for r in rows_of[example]])
+
+    def row(self, signals: Mapping[str, np.ndarray], i: int, units: int) -> dict[str, np.ndarray]:
+        """One row of a batch of signals, without its padding."""
+        return {
+            name: signals[name][i, :units] if per_unit else signals[name][i]
+            for name, per_unit in self.per_unit.items()
+        }
+
+    def join(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The windows of one example put together."""
+        if len(parts) == 1:
+            return dict(parts[0])
+        return {
+            name: np.concatenate([part[name] for part in parts])
+            if per_unit
+            else np.mean([part[name] for part in parts], axis=0)
+            for name, per_unit in self.per_unit.items()
+        }

@@ -54,7 +54,10 @@ def set_trainable(student: Any, groups: Sequence[str]) -> None:
     so that the trained layers see the same noise as later on.
     """
     wanted = {
-        id(weight) for name, weights in student.layer_groups() if name in groups for weight in weights
+        id(weight)
+        for name, weights in student.layer_groups()
+        if name in groups
+        for weight in weights
     }
     student.trainable = True
     for layer in student._flatten_layers(include_self=False):

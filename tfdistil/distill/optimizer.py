@@ -62,10 +62,17 @@ class LayerwiseAdamW(keras.optimizers.AdamW):
     def __init__(self, factors: Mapping[str, float], **arguments: Any):
         super().__init__(name="adamw", **arguments)
         self.factors = dict(factors)
+        self._by_index: list[float] = []
+
+    def build(self, variables: Any) -> None:
+        """Make the moments, and look the factors up once."""
+        super().build(variables)
+        self._by_index = [self.factors.get(variable.path, 1.0) for variable in variables]
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """One Adam update, scaled."""
-        super().update_step(gradient, variable, learning_rate * self.factors.get(variable.path, 1))
+        """One Adam update, scaled. ``variable`` may be the backend's own, which has no path."""
+        factor = self._by_index[self._get_variable_index(variable)]
+        super().update_step(gradient, variable, learning_rate * factor)
 
 
 def layer_factors(
@@ -84,9 +91,7 @@ def make_optimizer(
 
     Biases and normalisation weights (rank 1) are not decayed.
     """
-    schedule = WarmupDecay(
-        spec.high, spec.low, steps, round(spec.warmup * steps), spec.schedule
-    )
+    schedule = WarmupDecay(spec.high, spec.low, steps, round(spec.warmup * steps), spec.schedule)
     optimizer = LayerwiseAdamW(
         layer_factors(groups, spec.layer_decay) if spec.layer_decay < 1 else {},
         learning_rate=schedule,

@@ -13,7 +13,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.distiller import Term, bind_terms, stream_key
-from tfdistil.distill.evaluate import score
+from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.freezing import phases
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
@@ -111,7 +111,7 @@ class Schedule:
             streams,
             self.task.outputs,
             seed=self.seed,
-            metric=lambda: self._metric(stage),
+            metric=self._metric(stage),
             held_out=held_out,
             record=lambda phase, row: self.history(stage.student, phase, row),
             callbacks=self.callbacks,
@@ -121,12 +121,15 @@ class Schedule:
         )
         return [*done, *fresh]
 
-    def _metric(self, stage: StageSpec) -> float:
-        student, dev = self.models[stage.student], self.sets["dev"]
-        scores = score(
-            student.model, self.rows(stage.student, "dev"), dev, self.task, stage.terms[0].head
-        )
-        return scores[self.task.metric]
+    def _metric(self, stage: StageSpec) -> Callable[[], float]:
+        """The dev metric of the stage's student, read off the head of its first term."""
+        predictor = Predictor(self.models[stage.student].model, self.task, stage.terms[0].head)
+
+        def evaluate() -> float:
+            scores = predictor.score(self.rows(stage.student, "dev"), self.sets["dev"])
+            return scores[self.task.metric]
+
+        return evaluate
 
     def rows(self, model: str, name: str) -> Rows:
         """A set encoded for a model, once.

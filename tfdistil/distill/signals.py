@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tfdistil.distill.forward import SignalModel, example_signals, signal_function
+from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
 from tfdistil.errors import RunError
 
@@ -116,8 +116,7 @@ class LiveSignals:
     """
 
     def __init__(self, model: SignalModel, teacher_rows: Rows, names: Sequence[str]):
-        self.model, self.rows, self.names = model, teacher_rows, list(names)
-        self._run = signal_function(model, self.names)
+        self.rows, self.reader = teacher_rows, SignalReader(model, names)
         self._rows_of = teacher_rows.rows_of()
 
     def batch(
@@ -126,19 +125,24 @@ class LiveSignals:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
         mine = [row for example in examples for row in self._rows_of[example]]
-        output = {k: np.asarray(v) for k, v in self._run(self.rows.inputs(mine)).items()}
         place = {row: i for i, row in enumerate(mine)}
-
-        def example(name: str, index: int) -> np.ndarray:
-            parts = self._rows_of[index]
-            if self.model.level(name) == "subword":
-                return np.concatenate(
-                    [output[name][place[r], : len(self.rows.windows[r].units)] for r in parts]
-                )
-            return np.mean([output[name][place[r]] for r in parts], axis=0)
-
-        levels = {name: self.model.level(name) == "subword" for name in self.names}
-        return _gather(rows, chosen, inputs["units"].shape[1], levels, example)
+        output = self.reader.batch(self.rows.inputs(mine))
+        joined = {
+            example: self.reader.join(
+                [
+                    self.reader.row(output, place[row], len(self.rows.windows[row].units))
+                    for row in self._rows_of[example]
+                ]
+            )
+            for example in examples
+        }
+        return _gather(
+            rows,
+            chosen,
+            inputs["units"].shape[1],
+            self.reader.per_unit,
+            lambda name, index: joined[index][name],
+        )
 
 
 class SharedInputSignals:
@@ -181,9 +185,10 @@ def store_signals(
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     offsets = np.concatenate([[0], np.cumsum(rows.unit_counts)])
-    unit_level = {name: model.level(name) == "subword" for name in names}
+    reader = SignalReader(model, names)
+    unit_level = reader.per_unit
     arrays: dict[str, np.ndarray] = {}
-    for done, (example, signals) in enumerate(example_signals(model, rows, names)):
+    for done, (example, signals) in enumerate(reader.examples(rows)):
         for name, array in signals.items():
             if name not in arrays:
                 total = offsets[-1] if unit_level[name] else len(rows.targets)
@@ -191,9 +196,7 @@ def store_signals(
                 arrays[name] = np.lib.format.open_memmap(
                     partial / f"{name.replace('/', '.')}.npy", "w+", np.float32, shape
                 )
-            where = (
-                slice(offsets[example], offsets[example + 1]) if unit_level[name] else example
-            )
+            where = slice(offsets[example], offsets[example + 1]) if unit_level[name] else example
             arrays[name][where] = array
         progress(done + 1)
     for array in arrays.values():

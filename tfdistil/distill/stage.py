@@ -93,6 +93,7 @@ def run_stage(
             batches.dataset(),
             steps_per_epoch=min(every, planned),
             epochs=-(-planned // every),
+            shuffle=False,  # the batches come shuffled
             verbose=0,
             callbacks=[best, *callbacks(phase.name, planned)],
         )

@@ -1,0 +1,19 @@
+"""The teacher: BERT-family encoders, and their checkpoints."""
+
+from tfdistil.encoders.checkpoint import LoadReport, checkpoint_heads, load_encoder
+from tfdistil.encoders.config import EncoderConfig
+from tfdistil.encoders.encoder import Encoder
+from tfdistil.encoders.saving import save_encoder
+from tfdistil.encoders.scratch import scratch_encoder
+from tfdistil.encoders.tokenizer import load_tokenizer
+
+__all__ = [
+    "Encoder",
+    "EncoderConfig",
+    "LoadReport",
+    "checkpoint_heads",
+    "load_encoder",
+    "load_tokenizer",
+    "save_encoder",
+    "scratch_encoder",
+]

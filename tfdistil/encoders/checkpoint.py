@@ -14,7 +14,7 @@ import numpy as np
 
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder
-from tfdistil.encoders.heads import Level
+from tfdistil.encoders.heads import HeadSpec, Level
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
     CLASS_KINDS,
@@ -34,8 +34,8 @@ _LOG = logging.getLogger(__name__)
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
 
-Heads = Mapping[str, tuple[Level, Sequence[str]]]
-"""Output name to its level and its labels in the order of the logits."""
+Heads = Mapping[str, tuple[Level, int]]
+"""Output name to its level and its number of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,7 @@ def load_encoder(
     source: str | Path,
     heads: Heads | None = None,
     *,
+    labels: Mapping[str, Sequence[str]] | None = None,
     mlm: bool = False,
     pooler: bool | None = None,
     attention: bool = False,
@@ -82,15 +83,17 @@ def load_encoder(
 ) -> Encoder:
     """Load a BERT, DistilBERT or (XLM-)RoBERTa checkpoint.
 
-    A classifier in the file is taken over for the head of its level when it has the same labels,
-    its rows put into the order asked for. What happened is logged and kept as
+    A classifier in the file is taken over for the head of its level, its rows put into the order
+    of ``labels``; other labels are an error. What happened is logged and kept as
     ``encoder.load_report``.
 
     Args:
         source: a folder with ``config.json`` and ``model.safetensors`` (or shards and their
             index), or a hub id.
-        heads: output name to ``(level, labels)``, for example
-            ``{o.name: (o.level, o.labels) for o in task.outputs}``.
+        heads: output name to ``(level, number of labels)``, for example
+            ``{o.name: (o.level, len(o.labels)) for o in task.outputs}``.
+        labels: output name to labels in the order of the logits. A head that is not in it takes
+            the file's labels in the file's order.
         mlm: load the masked-language head as well.
         pooler: whether to have a pooler. None: where a head needs one, or where there is no head
             at all and the file has one.
@@ -107,15 +110,16 @@ def load_encoder(
     content = read_config(folder)
     config = EncoderConfig.from_huggingface(content)
     architecture = _architecture(content, config)
-    wanted = {name: (level, tuple(labels)) for name, (level, labels) in (heads or {}).items()}
-    kept = {} if fresh_heads else _matching_heads(content, architecture, wanted, folder)
+    wanted = {name: HeadSpec(*spec) for name, spec in (heads or {}).items()}
+    labels = _checked_labels(wanted, labels or {})
+    kept = {} if fresh_heads else _kept_heads(content, architecture, wanted, labels, folder)
     with open_tensors(folder) as tensors:
         names = _bare_names(tensors, config, folder)
         if pooler is None and not wanted and not mlm:
             pooler = config.has_pooler and "pooler.dense.weight" in names
         encoder = Encoder(
             config,
-            {name: (level, len(labels)) for name, (level, labels) in wanted.items()},
+            wanted,
             mlm=mlm,
             pooler=pooler,
             attention=attention,
@@ -124,13 +128,12 @@ def load_encoder(
         )
         required = base_tensors(encoder) | mlm_tensors(encoder)
         orders: dict[str, list[int]] = {}
-        for name, labels in kept.items():
+        for name, order in kept.items():
             classifier = head_tensors(encoder, name, joint=_is_joint(content))
             required |= classifier
-            order = [labels.index(label) for label in wanted[name][1]]
-            orders |= {tensor: order for tensor in list(classifier)[-2:]}
+            orders |= dict.fromkeys(list(classifier)[-2:], order)
         fresh = [f"head {name}" for name in wanted if name not in kept]
-        pooled_head = any(wanted[name][0] == "sequence" for name in kept)
+        pooled_head = any(wanted[name].level == "sequence" for name in kept)
         if "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None):
             required |= pooler_tensors(encoder)
         elif encoder.pooler is not None:
@@ -263,30 +266,43 @@ def _labels(content: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
     return tuple(by_id[i] for i in range(len(by_id)))
 
 
-def _matching_heads(
+def _checked_labels(
+    wanted: Mapping[str, HeadSpec], labels: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[str, ...]]:
+    for name, given in labels.items():
+        if name not in wanted or len(given) != wanted[name].size:
+            raise ValueError(f"{len(given)} labels for output {name!r}, but heads are {wanted}")
+    return {name: tuple(given) for name, given in labels.items()}
+
+
+def _kept_heads(
     content: Mapping[str, Any],
     architecture: str,
-    wanted: Mapping[str, tuple[Level, tuple[str, ...]]],
+    wanted: Mapping[str, HeadSpec],
+    labels: Mapping[str, tuple[str, ...]],
     folder: Path,
-) -> dict[str, tuple[str, ...]]:
-    """Wanted heads that the file has: name to the file's labels in the file's order."""
+) -> dict[str, list[int]]:
+    """Wanted heads that the file has: name to the file's row of each label."""
     declared = _declared_heads(content, architecture, folder)
-    if not _is_joint(content):
+    if declared and not _is_joint(content):
         # The one head of a class fits the one head of its level, whatever that is called.
-        ((level, labels),) = declared.values() if declared else [(None, ())]
-        names = [name for name, spec in wanted.items() if spec[0] == level]
-        declared = {names[0]: (level, labels)} if level and len(names) == 1 else {}
+        (found,) = declared.values()
+        names = [name for name, spec in wanted.items() if spec.level == found[0]]
+        declared = {names[0]: found} if len(names) == 1 else {}
     kept = {}
-    for name, (level, labels) in wanted.items():
-        if name not in declared or declared[name][0] != level:
+    for name, spec in wanted.items():
+        level, theirs = declared.get(name, (None, ()))
+        if level != spec.level:
             continue
-        if set(labels) != set(declared[name][1]) or len(labels) != len(declared[name][1]):
+        ours = labels.get(name, theirs)
+        if sorted(ours) != sorted(theirs) or len(ours) != spec.size:
+            want = list(labels[name]) if name in labels else f"{spec.size} labels"
             raise CheckpointError(
-                f"the classifier in {folder} has the labels {list(declared[name][1])}, output "
-                f"{name!r} wants {list(labels)}; use data with the same labels, or start a new "
+                f"the classifier in {folder} has the {len(theirs)} labels {list(theirs)}, but "
+                f"output {name!r} has {want}; use data with the same labels, or start a new "
                 "classifier on this encoder with fresh_heads"
             )
-        kept[name] = declared[name][1]
+        kept[name] = [theirs.index(label) for label in ours]
     return kept
 
 

@@ -61,6 +61,7 @@ class Encoder(keras.Model):
         self.config = config if isinstance(config, EncoderConfig) else EncoderConfig(**config)
         self.head_specs = _checked({k: HeadSpec(*v) for k, v in (heads or {}).items()}, mlm)
         self.has_mlm, self.attention, self.seed = mlm, attention, seed
+        self.load_report: Any = None  # what a checkpoint gave, set by load_encoder
         needs_pooler = self.config.family == "bert" and any(
             spec.level == "sequence" for spec in self.head_specs.values()
         )
@@ -143,6 +144,11 @@ class Encoder(keras.Model):
         for part in (self.embeddings, *self.layer_stack, *self._top()):
             if not part.built:
                 part.build()
+
+    @property
+    def word_embeddings(self) -> keras.Variable:
+        """The word table, ``[vocabulary, width]``."""
+        return self.embeddings.words
 
     @property
     def input_names(self) -> tuple[str, ...]:

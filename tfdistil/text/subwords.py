@@ -93,6 +93,7 @@ class SubwordFeaturizer:
         self.padding = {"input_ids": pad, "attention_mask": 0}
         if token_types:
             self.padding["token_type_ids"] = 0
+        self._reserved = frozenset((cls, sep, pad))
         self._known: dict[str, Pieces] = {}
         self._cached = 0
 
@@ -242,12 +243,23 @@ class SubwordFeaturizer:
             ids: list[list[int]] = [[] for _ in chunk]
             for piece, word in zip(encoding.ids, encoding.word_ids, strict=True):
                 ids[word].append(piece)
-            found.extend(tuple(part) or (self.unk,) for part in ids)
+            found.extend(self._plain(part) for part in ids)
         return found
+
+    def _plain(self, ids: list[int]) -> Pieces:
+        """At least one piece, and none that would be a special token to the model.
+
+        A Unigram vocabulary holds ``<s>`` as a piece like any other.
+        """
+        if self._reserved.isdisjoint(ids):
+            return tuple(ids) or (self.unk,)
+        return tuple(self.unk if i in self._reserved else i for i in ids)
 
     def _encode(self, chunks: list[list[str]]) -> list[Any]:
         if len(chunks) == 1:  # a query: no threads
-            return [self.tokenizer.encode(chunks[0], is_pretokenized=True, add_special_tokens=False)]
+            return [
+                self.tokenizer.encode(chunks[0], is_pretokenized=True, add_special_tokens=False)
+            ]
         return self.tokenizer.encode_batch(chunks, is_pretokenized=True, add_special_tokens=False)
 
     def _windows(self, pieces: list[Pieces]) -> list[Window]:

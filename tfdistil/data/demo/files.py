@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tfdistil.data.demo.generator import LANGUAGES, Split, generate
+from tfdistil.data.demo.generator import LANGUAGES, Kind, Split, generate
 from tfdistil.data.example import Example
 
-LABELLED: tuple[Split, ...] = ("train", "dev", "test")
-
-SIZES: Mapping[str, int] = MappingProxyType(
+SIZES: Mapping[Split, int] = MappingProxyType(
     {"train": 3000, "dev": 600, "test": 600, "transfer": 12000}
 )
 """Sentences per split, over all languages."""
@@ -39,7 +36,7 @@ class DemoFiles:
 def write_demo(
     folder: str | Path,
     seed: int = 13,
-    sizes: Mapping[str, int] = SIZES,
+    sizes: Mapping[Split, int] = SIZES,
     languages: Sequence[str] = LANGUAGES,
 ) -> DemoFiles:
     """Write the corpus: requests as JSON lines, news as CoNLL columns, transfer text as lines.
@@ -79,7 +76,7 @@ def write_demo(
 
 
 def _by_language(
-    kind: Any, split: Any, size: int, seed: int, languages: Sequence[str]
+    kind: Kind, split: Split, size: int, seed: int, languages: Sequence[str]
 ) -> list[tuple[str, list[Example]]]:
     examples = generate(kind, split, size, seed, languages)
     return [(code, examples[at :: len(languages)]) for at, code in enumerate(languages)]
@@ -117,5 +114,4 @@ def _write(path: Path, parts: Iterable[str]) -> Path:
     unfinished = path.with_name(path.name + ".part")
     with unfinished.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(parts)
-    os.replace(unfinished, path)
-    return path
+    return unfinished.replace(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from random import Random
 from typing import Literal, get_args
 from zlib import crc32
@@ -141,7 +141,7 @@ Pools = tuple[tuple[Template, ...], tuple[Template, ...], tuple[Template, ...]]
 """Templates of every split, held-out templates, templates of unlabelled text."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _sections(kind: Kind, language: str) -> tuple[tuple[tuple[str | None, Pools], ...], ...]:
     """What a kind is made of: requests, news or both, each a list of (intent, templates)."""
     grammar = GRAMMARS[language]

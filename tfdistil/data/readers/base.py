@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import files
-from tfdistil.data.readers.tags import find_fault, repair_iob2
+from tfdistil.data.readers.tags import find_faults, repair_iob2
 from tfdistil.errors import DataError
 
 Split = Callable[[str], "list[tuple[str, int, int]]"]
@@ -25,7 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def split_whitespace(text: str) -> list[tuple[str, int, int]]:
     """The default splitter: words are what stands between white space."""
-    return [(match[0], *match.span()) for match in _WORD.finditer(text)]
+    return [(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,12 @@ class Reading:
 
     def words(self, text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
         """Words and offsets of a text."""
-        pieces = self.split(text)
-        return tuple([p[0] for p in pieces]), tuple([(p[1], p[2]) for p in pieces])
+        words, starts, ends = tuple(zip(*self.split(text), strict=True)) or ((), (), ())
+        return words, tuple(zip(starts, ends, strict=True))
 
-    def tags(self, tags: Sequence[str], lines: Sequence[int] | int, path: Path | None = None):
+    def tags(
+        self, tags: Sequence[str], lines: Sequence[int] | int, path: Path | None = None
+    ) -> tuple[str, ...] | None:
         """Strict IOB2 tags, after the repair if one was asked for.
 
         Args:
@@ -119,19 +121,18 @@ class Reading:
             path: the file they are in, where it is not the reading's own.
 
         Returns:
-            The tags, or None if a problem was noted.
+            The tags, or None if problems were noted, one for each break.
         """
         if self.repair is not None:
             tags, repaired = repair_iob2(tags)
             if repaired:
                 self.counts["repaired_tags"] += repaired
-        fault = find_fault(tags)
-        if fault is None:
-            return tuple(tags)
-        index, message = fault
-        line = lines if isinstance(lines, int) else lines[index]
-        self.problem(f"{message} (word {index + 1} of the sentence)", line, path)
-        return None
+        legal = True
+        for index, message in find_faults(tags):
+            legal = False
+            line = lines if isinstance(lines, int) else lines[index]
+            self.problem(f"{message} (word {index + 1} of the sentence)", line, path)
+        return tuple(tags) if legal else None
 
     def string(self, row: dict[str, Any], name: str, line: int) -> str | None:
         """A text field of a row, or None if a problem was noted (missing, or no valid text)."""

@@ -22,7 +22,7 @@ from tfdistil.errors import DataError
 
 Cells = Callable[[str], "list[str]"]
 
-_COMMENT = re.compile(r"#\s*(?P<key>[^\s=:]\S*?(?: \S+)?)(?: = ?|: ?|=$)(?P<value>.*)")
+_COMMENT = re.compile(r"# (?P<key>[^\s=:]\S*?(?: \S+)?)(?: = ?|: ?|=$)(?P<value>.*)")
 _ASSIGNMENT = re.compile(r"# [^\s=]+(?: [^\s=]+)? =( |$)")
 _UNSPOKEN = re.compile(r"\d+-\d+|\d+\.\d+")
 """First column of CoNLL-U rows that are no words of their own: ``1-2`` and ``1.1``."""
@@ -36,6 +36,7 @@ def read_conll(
     label: int | None = None,
     label_comment: str | None = None,
     separator: Literal["auto", "tab", "space"] = "auto",
+    word_pattern: str | None = None,
     empty_words: Literal["error", "skip"] = "error",
 ) -> Iterator[Example]:
     """One example per block of rows.
@@ -49,15 +50,18 @@ def read_conll(
             (``intent`` for ``# intent = play_music``).
         separator: what parts columns; ``auto`` takes tabs if the first row has one. Runs of
             spaces count as one, each tab counts.
+        word_pattern: regular expression with one group, the word within its cell (``(.+)[0-9]``
+            for ``word7``); None takes the whole cell.
         empty_words: what to do with rows whose word is empty; ``skip`` counts them.
     """
     if label is not None and label_comment is not None:
         raise DataError("set `label` or `label_comment`, not both", reading.path)
+    pattern = None if word_pattern is None else _compile(word_pattern, reading)
     lines = reading.lines()
     tabs = separator == "tab" or (separator == "auto" and _has_tabs(lines))
     cells: Cells = _by_tab if tabs else _by_space
     width = _width(lines, cells)
-    block = _Block(reading, word, tag, label, label_comment, empty_words)
+    block = _Block(reading, word, tag, label, label_comment, pattern, empty_words == "skip")
     found = False
     for number, line in enumerate(lines, 1):
         if not line or line.isspace():
@@ -85,13 +89,15 @@ class _Block:
         tag: int | None,
         label: int | None,
         label_comment: str | None,
-        empty_words: str,
+        pattern: re.Pattern[str] | None,
+        skip_empty: bool,
     ):
         self.reading = reading
         self.columns = [(name, at) for name, at in (("word", word), ("tag", tag), ("label", label))]
         self.word, self.tag, self.label = word, tag, label
         self.label_comment = label_comment
-        self.skip_empty = empty_words == "skip"
+        self.pattern = pattern
+        self.skip_empty = skip_empty
         self.has_ids = word > 0
         self.language = reading.language_of()
         self._clear()
@@ -128,6 +134,13 @@ class _Block:
             name, at = next(c for c in self.columns if c[1] is not None and not _within(c[1], row))
             self._fault(f"no column {at} for `{name}`: the row has {len(row)}: {row}", line)
             return
+        if self.pattern is not None:
+            match = self.pattern.fullmatch(word)
+            if match is None:
+                message = f"word {word!r} does not match `word_pattern` {self.pattern.pattern!r}"
+                self._fault(message, line)
+                return
+            word = match[1] or ""
         if not word or word.isspace():
             if self.skip_empty:
                 counts["empty_words_skipped"] += 1
@@ -182,6 +195,17 @@ class _Block:
         self.reading.problem(message, line)
 
 
+def _compile(pattern: str, reading: Reading) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise DataError(f"word_pattern {pattern!r}: {error}", reading.path) from None
+    if compiled.groups != 1:
+        message = f"word_pattern {pattern!r} has {compiled.groups} groups, expected 1"
+        raise DataError(message, reading.path)
+    return compiled
+
+
 def _within(column: int, row: list[str]) -> bool:
     return -len(row) <= column < len(row)
 
@@ -203,7 +227,7 @@ def _width(lines: list[str], cells: Cells) -> int:
 
 
 def _looks_like_comment(line: str) -> bool:
-    return not line or line.isspace() or line.startswith("# ")
+    return not line or line.isspace() or line == "#" or line.startswith("# ")
 
 
 def _is_comment(line: str, cells: Cells, width: int, tag: int | None, within: bool) -> bool:

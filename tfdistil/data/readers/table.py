@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
@@ -15,6 +16,16 @@ Column = int | str
 Row = tuple[int, "dict[Column, Any]"]
 """Line a row starts on, and its cells by the columns asked for."""
 
+
+class Words(NamedTuple):
+    """A text and its words."""
+
+    text: str
+    words: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";"}
 
 
@@ -37,27 +48,26 @@ def read_table(
         label: column of the class, or None for unlabelled text. Whole numbers become text.
         header: whether the first row holds names; None means: if a column is given by name.
         separator: ``json`` is one object per line; ``auto`` looks at the first line.
-        quoted: whether cells may be quoted as in CSV (``"a ""b"" c"``); None means: unless the
-            file name ends in ``.tsv`` or ``.txt``.
+        quoted: whether cells may be quoted as in CSV (``"a ""b"" c"``); None means: always in
+            ``.csv`` files and without tabs; with tabs, if there are cells that start with a quote
+            and all of them are quoted correctly.
     """
     columns = [column for column in (text, second, label) if column is not None]
     language = reading.language_of()
     for line, cells in _rows(reading, columns, header, separator, quoted):
-        first = _text(reading, cells[text], text, line)
-        pair = None if second is None else _text(reading, cells[second], second, line)
+        first = _words(reading, cells[text], text, line)
+        pair = None if second is None else _words(reading, cells[second], second, line)
         kind = None if label is None else _class(reading, cells[label], label, line)
-        if first is None or (second is not None and pair is None):
+        missing = (second is not None and pair is None) or (label is not None and kind is None)
+        if first is None or missing:
             continue
-        if label is not None and kind is None:
-            continue
-        words, offsets = reading.words(first)
         yield Example(
-            words,
+            first.words,
             label=kind,
-            second=None if pair is None else reading.words(pair)[0],
+            second=None if pair is None else pair.words,
             language=language,
-            text=first,
-            offsets=offsets,
+            text=first.text,
+            offsets=first.offsets,
             source=reading.source(line),
         )
 
@@ -75,9 +85,10 @@ def _rows(
     if separator == "json":
         yield from _json_rows(reading, lines, columns)
         return
-    if quoted is None:
-        quoted = reading.path.suffix.lower() not in (".tsv", ".txt")
     character = _SEPARATORS[separator]
+    if quoted is None:
+        is_csv = separator != "tab" or reading.path.suffix.lower() == ".csv"
+        quoted = is_csv or _is_quoted(lines, character)
     rows = _quoted(reading, lines, character) if quoted else _plain(lines, character)
     by_name = any(isinstance(column, str) for column in columns)
     places: dict[Column, int] | None = None
@@ -97,6 +108,19 @@ def _rows(
             reading.problem(f"{len(row)} columns, but the {what} has {width}", line)
         else:
             yield line, {column: row[place] for column, place in places.items()}
+
+
+def _is_quoted(lines: list[str], separator: str) -> bool:
+    """Whether some cells start with a quote, and all that do are quoted from end to end."""
+    some = False
+    for line in lines:
+        if '"' in line:
+            for cell in line.split(separator):
+                if cell.startswith('"'):
+                    some = True
+                    if not _QUOTED.fullmatch(cell):
+                        return False
+    return some
 
 
 def _plain(lines: list[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -156,6 +180,9 @@ def _places(
         else:
             message = f"no column {column}: the row has {width} columns"
             raise DataError(message, reading.path, line)
+    if len({place % width for place in places.values()}) < len(places):
+        message = f"columns {', '.join(map(repr, columns))} name the same column twice"
+        raise DataError(message, reading.path, line)
     return places
 
 
@@ -173,12 +200,15 @@ def _guess_separator(reading: Reading, first: str) -> str:
     )
 
 
-def _text(reading: Reading, value: Any, column: Column, line: int) -> str | None:
+def _words(reading: Reading, value: Any, column: Column, line: int) -> Words | None:
     text = reading.string({str(column): value}, str(column), line)
-    if text is not None and not text.strip():
+    if text is None:
+        return None
+    words, offsets = reading.words(text)
+    if not words:
         reading.problem(f"the text in column {column!r} is empty", line)
         return None
-    return text
+    return Words(text, words, offsets)
 
 
 def _class(reading: Reading, value: Any, column: Column, line: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 
 def is_tag(tag: str) -> bool:
@@ -10,8 +10,8 @@ def is_tag(tag: str) -> bool:
     return tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] not in ("", "O") and _solid(tag))
 
 
-def find_fault(tags: Sequence[str]) -> tuple[int, str] | None:
-    """Index and description of the first break of strict IOB2, or None.
+def find_faults(tags: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Index and description of every break of strict IOB2.
 
     Strict IOB2 opens every span with ``B-``; ``I-x`` only follows ``B-x`` or ``I-x``.
     """
@@ -19,22 +19,21 @@ def find_fault(tags: Sequence[str]) -> tuple[int, str] | None:
     for index, tag in enumerate(tags):
         if tag != "O":
             if not is_tag(tag):
-                stray = tag in ("B-O", "I-O")
-                hint = "; `repair: iob2` makes it O" if stray else ""
-                return index, f"tag {tag!r} is not IOB2 (O, B-type or I-type){hint}"
-            if tag[0] == "I" and previous[2:] != tag[2:]:
-                return index, (
+                hint = "; `repair: iob2` makes it O" if tag in ("B-O", "I-O") else ""
+                yield index, f"tag {tag!r} is not IOB2 (O, B-type or I-type){hint}"
+            elif tag[0] == "I" and previous[2:] != tag[2:]:
+                yield (
+                    index,
                     f"illegal tag sequence: {tag} after {previous}, strict IOB2 opens a span with "
-                    f"B-{tag[2:]}; correct the file, or set `repair: iob2` to read it as that"
+                    f"B-{tag[2:]}; correct the file, or set `repair: iob2` to read it as that",
                 )
         previous = tag
-    return None
 
 
 def repair_iob2(tags: Sequence[str]) -> tuple[list[str], int]:
     """Read an orphan ``I-x`` as ``B-x`` and a stray ``B-O`` or ``I-O`` as ``O``.
 
-    Anything else is left as it is, so that `find_fault` still names it.
+    Anything else is left as it is, so that `find_faults` still names it.
 
     Returns:
         The tags and how many of them were changed.

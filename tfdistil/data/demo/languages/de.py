@@ -1,4 +1,4 @@
-"""German. Values carry their article; the form ``dat`` is the dative, ``n`` the neuter adjective."""
+"""German. Values carry their article; ``dat`` is the dative, ``n`` the neuter adjective."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ GERMAN = Language(
         ),
         "color": (
             """rot | n: rotes; blau | n: blaues; grün | n: grünes; weiß | n: weißes;
-            violett | n: violettes; gelb | n: gelbes; orange | n: oranges; rosa; türkis""",
+            violett | n: violettes; gelb | n: gelbes; orange | n: oranges; rosa;
+            türkis | n: türkises""",
             "",
         ),
         "level": ("auf [<5-100> Prozent]; auf [die Hälfte]; auf [Maximum]; auf [Minimum]", ""),
@@ -190,7 +191,7 @@ GERMAN = Language(
             (bitte |)weck mich {date} {time}
             ich brauche {date} {time} einen Wecker
             weck mich {time}
-            stell den Wecker {time}""",
+            ich will {time} geweckt werden""",
             """ich muss {date} {time} aufstehen
             sorg dafür dass ich {time} wach bin""",
         ),
@@ -242,9 +243,9 @@ GERMAN = Language(
             """(bitte |)(setz|schreib) {item} {list}
             (setz|schreib) {item} und {item} {list}
             füge {item} {list:zu} hinzu
-            {item} (soll|muss) {list}
+            ich (möchte|will) {item} {list} setzen
             wir brauchen {item} also setz das {list}""",
-            """{list} gehört noch {item}
+            """vergiss nicht {item} {list} zu schreiben
             pack {item} {list}""",
         ),
         "navigate": (
@@ -294,7 +295,8 @@ GERMAN = Language(
             Bad Kissingen""",
         ),
         "ORG": (
-            """Nordbank; die [Universität Bremen] | dat: der [Universität Bremen]; Motorenwerke Harz;
+            """Nordbank; die [Universität Bremen] | dat: der [Universität Bremen];
+            Motorenwerke Harz;
             der [Stadtrat] | dat: dem [Stadtrat]; Talbach Energie; Adler Luftfahrt;
             die [Grüne Partei] | dat: der [Grünen Partei];
             das [Klinikum Eichfeld] | dat: dem [Klinikum Eichfeld]; Silberlinie Medien;

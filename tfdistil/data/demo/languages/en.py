@@ -280,8 +280,9 @@ ENGLISH = Language(
             """Northgate Bank; the [University of Leeds]; Harper Motors; the [City Council];
             Bluewater Energy; Redwood Airlines; the [Green Party]; Oakfield Hospital; Vertex Labs;
             Silverline Media; the [Ministry of Health]; Granite Insurance; Summit Foods""",
-            """Falcon Robotics; Eastbrook College; the [Workers Union]; Meridian Rail; Quartz Telecom;
-            the [Ministry of Trade]; Halcyon Pharma; Riverside Rovers; Copperfield Press""",
+            """Falcon Robotics; Eastbrook College; the [Workers Union]; Meridian Rail;
+            Quartz Telecom; the [Ministry of Trade]; Halcyon Pharma; Riverside Rovers;
+            Copperfield Press""",
         ),
     },
     news=(

@@ -1,0 +1,25 @@
+"""docs/data.md names every format and every option."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tfdistil.data.readers import READERS
+from tfdistil.data.source import Source
+
+TEXT = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=lambda reader: reader.name)
+def test_formats_and_options(reader):
+    section = TEXT.split(f"### `{reader.name}`", 1)[1].split("\n#", 1)[0]
+    for option in reader.options():
+        assert f"`{option}" in section, option
+
+
+def test_keys_of_a_source():
+    for field in fields(Source):
+        assert f"`{field.name}`" in TEXT

@@ -1,0 +1,180 @@
+"""What every student must do. A new student is one line in `MAKERS`."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfdistil.students import STUDENTS, build_student
+
+VOCABULARY = 30
+TASKS = {
+    "tags": {"tags": ("word", 5)},
+    "intent_slots": {"slots": ("word", 5), "intent": ("sequence", 3)},
+    "classes": {"class": ("sequence", 4)},
+}
+MAKERS = {
+    "bilstm": {"kind": "bilstm", "embedding": 6, "width": 8},
+    "bilstm-projection": {
+        "kind": "bilstm",
+        "embedding": 6,
+        "width": 8,
+        "projection": 10,
+        "head_input": "projection",
+        "heads": ("labels", "logits"),
+    },
+}
+
+
+def make(name: str, task: str, seed: int = 1):
+    return build_student(vocabulary=VOCABULARY, outputs=TASKS[task], seed=seed, **MAKERS[name])
+
+
+def batch(lengths, time, seed=0):
+    rng = np.random.default_rng(seed)
+    mask = (np.arange(time) < np.array(lengths)[:, None]).astype(np.int32)
+    ids = rng.integers(1, VOCABULARY, mask.shape).astype(np.int32) * mask
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+every_student = pytest.mark.parametrize("name", MAKERS)
+every_task = pytest.mark.parametrize("task", TASKS)
+
+
+def test_every_kind_is_under_contract():
+    assert {maker["kind"] for maker in MAKERS.values()} == set(STUDENTS)
+
+
+@every_student
+@every_task
+def test_signals_have_the_declared_levels_and_shapes(name, task):
+    model = make(name, task)
+    signals = model(batch([4, 2, 7], 7))
+    assert tuple(signals) == model.signals()
+    for signal, value in signals.items():
+        assert value.shape[0] == 3
+        assert (value.shape[1:2] == (7,) and value.ndim == 3) == (model.level(signal) == "subword")
+    for head in MAKERS[name].get("heads", ("labels",)):
+        for output, (_, size) in TASKS[task].items():
+            assert signals[f"{head}/{output}"].shape[-1] == size
+            assert signals[f"{head}/{output}"].dtype == tf.float32
+    with pytest.raises(KeyError, match="no signal 'x'"):
+        model.level("x")
+
+
+@every_student
+@every_task
+def test_a_few_steps_lower_the_loss(name, task):
+    model = make(name, task)
+    inputs = batch([5, 3, 8, 6], 8)
+    optimizer = keras.optimizers.Adam(0.02)
+    gold = {
+        o: np.random.default_rng(2).integers(0, n, (4, 8) if level == "word" else (4,))
+        for o, (level, n) in TASKS[task].items()
+    }
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    losses = []
+    for _ in range(15):
+        with tf.GradientTape() as tape:
+            signals = model(inputs, training=True)
+            loss = sum(
+                loss_of(gold[s.partition("/")[2]], v)
+                for s, v in signals.items()
+                if s.partition("/")[2] in gold
+            )
+        weights = model.trainable_variables
+        gradients = tape.gradient(loss, weights)
+        assert all(g is not None for g in gradients)
+        optimizer.apply_gradients(zip(gradients, weights, strict=True))
+        losses.append(float(loss))
+    assert losses[-1] < 0.8 * losses[0]
+
+
+@every_student
+def test_padding_and_batch_invariance(name):
+    model = make(name, "intent_slots")
+    lengths = [4, 2, 7]
+    rows = batch(lengths, 7)
+    together = model(rows)
+    wide = {k: np.pad(v, ((0, 0), (0, 5))) for k, v in rows.items()}
+    wide["input_ids"] = np.where(wide["attention_mask"] == 1, wide["input_ids"], 9)
+    padded = model(wide)
+    for n, length in enumerate(lengths):
+        alone = model({k: v[n : n + 1, :length] for k, v in rows.items()})
+        for signal in model.signals():
+            cut = slice(None, length) if model.level(signal) == "subword" else slice(None)
+            expected = np.asarray(alone[signal])[0]
+            np.testing.assert_allclose(together[signal][n][cut], expected, atol=1e-6)
+            np.testing.assert_allclose(padded[signal][n][cut], expected, atol=1e-6)
+
+
+@every_student
+def test_without_a_mask_everything_is_real(name):
+    model = make(name, "tags")
+    rows = batch([6, 6], 6)
+    bare = model({"input_ids": rows["input_ids"]})
+    np.testing.assert_array_equal(bare["labels/tags"], model(rows)["labels/tags"])
+
+
+@every_student
+def test_groups_hold_every_weight_once(name):
+    model = make(name, "intent_slots")
+    grouped = [w.path for _, group in model.layer_groups() for w in group]
+    assert sorted(grouped) == sorted(w.path for w in model.weights)
+    assert len(set(grouped)) == len(grouped)
+    names = [n for n, _ in model.layer_groups()]
+    assert names[0] == "heads"
+    assert names[-1] == "embedding"
+
+
+@every_student
+def test_same_seed_same_weights(name):
+    first, again, other = (make(name, "tags", seed) for seed in (1, 1, 2))
+    for a, b in zip(first.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(first.word_embeddings, other.word_embeddings)
+
+
+@every_student
+def test_saves_and_loads(name, tmp_path):
+    model = make(name, "intent_slots")
+    rows = batch([4, 6], 6)
+    expected = model(rows)
+    model.save(tmp_path / "whole.keras")
+    model.save_weights(tmp_path / "w.weights.h5")
+    rebuilt = make(name, "intent_slots", seed=5)
+    rebuilt.load_weights(tmp_path / "w.weights.h5")
+    for other in (keras.models.load_model(tmp_path / "whole.keras"), rebuilt):
+        found = other(rows)
+        assert set(found) == set(expected)
+        for signal, value in expected.items():
+            np.testing.assert_array_equal(found[signal], value)
+    assert keras.models.load_model(tmp_path / "whole.keras").get_config() == model.get_config()
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm"),
+        ({"outputs": {}}, "at least one output"),
+        ({"outputs": {"tags": ("token", 3)}}, "'token'; use 'word' or 'sequence'"),
+        ({"outputs": {"tags": ("word", 0)}}, "at least one label"),
+        ({"outputs": {"a/b": ("word", 2)}}, "no '/'"),
+        ({"heads": "labels"}, "different names"),
+        ({"heads": ("a", "a")}, "different names"),
+        ({"head_input": "x"}, "'hidden' or 'projection', got 'x'"),
+        ({"head_input": "projection"}, "needs a projection width"),
+    ],
+)
+def test_errors(change, text):
+    arguments = {
+        "kind": "bilstm",
+        "vocabulary": 5,
+        "embedding": 2,
+        "width": 2,
+        "outputs": {"tags": ("word", 2)},
+    }
+    with pytest.raises(ValueError, match=text):
+        build_student(**{**arguments, **change})

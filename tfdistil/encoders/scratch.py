@@ -1,0 +1,61 @@
+"""A small BERT that starts from nothing, for jobs without a pretrained checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfdistil.encoders.config import EncoderConfig
+from tfdistil.encoders.encoder import Encoder
+from tfdistil.encoders.heads import Level
+
+
+def scratch_encoder(
+    vocabulary: int,
+    width: int = 128,
+    layers: int = 2,
+    attention_heads: int | None = None,
+    inner: int | None = None,
+    max_positions: int = 128,
+    heads: Mapping[str, tuple[Level, int]] | None = None,
+    seed: int | None = None,
+    *,
+    pad_id: int = 0,
+    dropout: float = 0.1,
+    **kwargs: Any,
+) -> Encoder:
+    """A BERT with fresh weights.
+
+    BERT's standard deviation of 0.02 belongs to a width of 768 (it is 0.55 / sqrt(width)); a narrow
+    encoder that starts with it hardly learns for its first hundreds of updates, so here it grows as
+    the width shrinks.
+
+    Args:
+        vocabulary: pieces of its tokenizer.
+        width: of the hidden states.
+        layers: transformer layers.
+        attention_heads: None: one for every 32 columns of ``width``, as in MiniLM.
+        inner: width of the feed-forward network. None: four times ``width``.
+        max_positions: the longest sequence in tokens.
+        heads: output name to ``(level, labels)``.
+        seed: for weights and dropout.
+        pad_id: id of the padding token.
+        dropout: rate of all dropouts.
+        **kwargs: of `Encoder`.
+
+    Raises:
+        CheckpointError: sizes that do not fit together.
+    """
+    config = EncoderConfig(
+        vocabulary=vocabulary,
+        width=width,
+        layers=layers,
+        attention_heads=max(1, width // 32) if attention_heads is None else attention_heads,
+        inner=4 * width if inner is None else inner,
+        max_positions=max_positions,
+        pad_id=pad_id,
+        dropout=dropout,
+        attention_dropout=dropout,
+        initializer_range=round(0.55 * width**-0.5, 4),
+    )
+    return Encoder(config, heads, seed=seed, **kwargs)

@@ -1,0 +1,186 @@
+"""A model file to labels, with numpy, LiteRT and the featurizer's own library alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from tfdistil.errors import ModelFileError
+from tfdistil.runtime.graph import Graph
+from tfdistil.runtime.model_file import ModelFile
+from tfdistil.runtime.result import Result
+from tfdistil.tasks import Task, task_from_json
+from tfdistil.text.featurizer import Featurizer, Text, Window
+from tfdistil.text.registry import featurizer_from_assets
+from tfdistil.text.words import WordSplitter
+
+
+class Runtime:
+    """A model, ready to answer. Threads may share it; they take turns.
+
+    Args:
+        path: a ``.tflite`` file made by ``tfdistil-export``.
+        threads: threads of the interpreter.
+
+    Attributes:
+        file: what the file says of itself.
+        task: labels and decoder.
+        splitter: text to words.
+        featurizer: words to the graph's inputs.
+
+    Raises:
+        ModelFileError: a file that is damaged, too new, or not made by tfdistil.
+    """
+
+    def __init__(self, path: str | Path, threads: int = 1):
+        self.file = ModelFile.open(path)
+        config = self.file.config
+        self.task = _task(config["task"])
+        self.splitter = WordSplitter.from_json(config["splitter"])
+        self.featurizer: Featurizer = featurizer_from_assets(config["featurizer"], self.file.assets)
+        self._graph = Graph(self.file.path, config["signatures"], self.featurizer.padding, threads)
+        self._tensors = _tensors(self.task, config["outputs"], self._graph.online.outputs)
+        for name, shape in config["signatures"].items():
+            if shape["length"] < self.featurizer.max_length:
+                raise ModelFileError(
+                    f"{path}: signature {name!r} has {shape['length']} positions, but the "
+                    f"featurizer makes windows of up to {self.featurizer.max_length}"
+                )
+        self._lock = Lock()
+
+    def predict(self, texts: Sequence[str]) -> list[Result]:
+        """Answers for texts, which the model's own splitter cuts into words.
+
+        Raises:
+            TypeError: a single string instead of a list of them.
+            ValueError: the model wants pairs of texts.
+        """
+        self._expect(pairs=False)
+        texts = _strings(texts, "predict")
+        splits = [self.splitter.split(text) for text in texts]
+        logits = self.logits([([word for word, _, _ in words], None) for words in splits])
+        return [
+            Result.build(text, words, self.task.decode(one))
+            for text, words, one in zip(texts, splits, logits, strict=True)
+        ]
+
+    def predict_words(self, texts: Sequence[Sequence[str]]) -> list[Result]:
+        """Answers for texts that are already split into words.
+
+        The text of a result is the words joined by single spaces; its offsets refer to that.
+
+        Raises:
+            TypeError: a string where a list of words is expected.
+            ValueError: the model wants pairs of texts.
+        """
+        self._expect(pairs=False)
+        texts = [_strings(words, "predict_words") for words in texts]
+        logits = self.logits([(words, None) for words in texts])
+        return [
+            Result.build(" ".join(words), _places(words), self.task.decode(one))
+            for words, one in zip(texts, logits, strict=True)
+        ]
+
+    def predict_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Result]:
+        """Answers for pairs of texts; a result has the words of the first one.
+
+        Raises:
+            TypeError: something else than two strings.
+            ValueError: the model wants single texts.
+        """
+        self._expect(pairs=True)
+        checked = [_strings(pair, "predict_pairs") for pair in pairs]
+        if any(len(pair) != 2 for pair in checked):
+            raise TypeError(
+                "predict_pairs takes a list of pairs of strings, [(first, second), ...]"
+            )
+        splits = [[self.splitter.split(text) for text in pair] for pair in checked]
+        logits = self.logits(
+            [([w for w, _, _ in one], [w for w, _, _ in two]) for one, two in splits]
+        )
+        return [
+            Result.build(pair[0], split[0], self.task.decode(one), second=pair[1])
+            for pair, split, one in zip(checked, splits, logits, strict=True)
+        ]
+
+    def logits(self, texts: Sequence[Text]) -> list[dict[str, np.ndarray]]:
+        """Float logits of texts, before decoding.
+
+        Args:
+            texts: the words of each text, and of the second one of a pair or None.
+
+        Returns:
+            Per text, the task's output to ``[words, labels]`` or ``[labels]``, float32. Those of a
+            text in several windows are, at sequence level, the mean over the windows.
+        """
+        encoded = self.featurizer.encode_batch(texts)
+        windows = [window for text in encoded for window in text]
+        tensors = dict(self._tensors.values())
+        with self._lock:
+            values = iter(self._graph.run(windows, tensors))
+        return [self._join([next(values) for _ in text], text) for text in encoded]
+
+    def _join(
+        self, values: list[dict[str, np.ndarray]], windows: list[Window]
+    ) -> dict[str, np.ndarray]:
+        if len(windows) == 1:
+            return {name: values[0][tensor] for name, (tensor, _) in self._tensors.items()}
+        return {
+            name: np.concatenate([v[tensor] for v in values])
+            if words
+            else np.mean([v[tensor] for v in values], axis=0)
+            for name, (tensor, words) in self._tensors.items()
+        }
+
+    def _expect(self, pairs: bool) -> None:
+        if pairs != (self.task.kind == "pair"):
+            right = "predict_pairs" if self.task.kind == "pair" else "predict or predict_words"
+            raise ValueError(f"the model's task is {self.task.kind!r}; use {right}")
+
+
+def _task(data: Mapping[str, Any]) -> Task:
+    try:
+        return task_from_json(data)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"unknown task {data.get('kind')!r} or unfit settings ({error}); upgrade tfdistil"
+        ) from error
+
+
+def _tensors(
+    task: Task, outputs: Mapping[str, Any], present: Sequence[str]
+) -> dict[str, tuple[str, bool]]:
+    """The task's outputs to the graph's, and whether each is word level."""
+    found = {}
+    for output in task.outputs:
+        tensor = outputs.get(output.name)
+        if tensor not in present:
+            raise ModelFileError(
+                f"the task's output {output.name!r} is the graph's {tensor!r}, but the graph has "
+                f"only {', '.join(present)}"
+            )
+        found[output.name] = (tensor, output.level == "word")
+    return found
+
+
+def _strings(values: Iterable[str], caller: str) -> list[str]:
+    if isinstance(values, str):
+        raise TypeError(f"{caller} takes a list, not the single string {values[:40]!r}")
+    values = list(values)
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{caller} takes strings; one is a {type(value).__name__}")
+    return values
+
+
+def _places(words: Sequence[str]) -> list[tuple[str, int, int]]:
+    """The words' places when they are joined by single spaces."""
+    places, start = [], 0
+    for word in words:
+        places.append((word, start, start + len(word)))
+        start += len(word) + 1
+    return places

@@ -1,0 +1,27 @@
+"""Students by the names a recipe uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfdistil.students.bilstm import BiLSTMStudent
+
+STUDENTS: dict[str, Any] = {"bilstm": BiLSTMStudent}
+
+
+def build_student(kind: str, **arguments: Any) -> Any:
+    """A student of a registered kind.
+
+    Args:
+        kind: a key of `STUDENTS`.
+        arguments: of its constructor.
+
+    Raises:
+        ValueError: an unknown kind, or arguments that do not fit together.
+    """
+    if kind not in STUDENTS:
+        raise ValueError(f"unknown student {kind!r}; the kinds are {', '.join(sorted(STUDENTS))}")
+    return STUDENTS[kind](**arguments)
+
+
+__all__ = ["STUDENTS", "BiLSTMStudent", "build_student"]

@@ -1,0 +1,42 @@
+"""Word embeddings of a student from its teacher's (XtremeDistil, section 4.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
+    """The teacher's embeddings in the best ``width`` dimensions.
+
+    With ``table = U S V^T``, the rows of ``table V_E`` are the coordinates of the words in the
+    subspace that minimizes the summed squared error of all rows (Eckart & Young 1936). The columns
+    are orthogonal and come in the order of their singular values.
+
+    Args:
+        table: ``[V, D]``.
+        width: E, at most D.
+
+    Returns:
+        float32 ``[V, E]``.
+
+    Raises:
+        ValueError: a table that is no matrix of finite numbers, or a width outside ``1 .. D``.
+    """
+    table = np.asarray(table)
+    if table.ndim != 2 or not np.isfinite(table).all():
+        raise ValueError(f"expected a matrix of finite numbers, got shape {table.shape}")
+    if not 1 <= width <= table.shape[1]:
+        raise ValueError(
+            f"embedding width {width} is outside 1 .. {table.shape[1]}, the width of the table"
+        )
+    # The eigenvectors of the [D, D] Gram matrix are V: no decomposition of the long matrix, which
+    # is only visited in blocks.
+    gram = np.zeros((table.shape[1],) * 2)
+    for start in range(0, len(table), 4096):
+        block = table[start : start + 4096].astype(np.float64)
+        gram += block.T @ block
+    basis = np.linalg.eigh(gram)[1][:, ::-1][:, :width]
+    # Eigenvectors have either sign; this makes the result the same on every machine.
+    strongest = np.abs(basis).argmax(axis=0)
+    basis = basis * np.sign(basis[strongest, np.arange(width)])
+    return (table.astype(np.float32) @ basis.astype(np.float32)).astype(np.float32)

@@ -1,0 +1,47 @@
+"""What the heads of a student are for: outputs with a level and a size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+
+class OutputSpec(NamedTuple):
+    """A task output: ``level`` is ``word`` or ``sequence``, ``size`` its number of labels."""
+
+    level: str
+    size: int
+
+
+def check_outputs(outputs: Mapping[str, tuple[str, int]]) -> dict[str, OutputSpec]:
+    """The outputs as specs.
+
+    Raises:
+        ValueError: none at all, an unknown level, no labels, or a name with ``/`` or ``.``.
+    """
+    if not outputs:
+        raise ValueError("a student needs at least one output, such as {'tags': ('word', 9)}")
+    specs = {_name("output", name): OutputSpec(*spec) for name, spec in outputs.items()}
+    for name, spec in specs.items():
+        if spec.level not in ("word", "sequence"):
+            raise ValueError(f"output {name!r} has level {spec.level!r}; use 'word' or 'sequence'")
+        if spec.size < 1:
+            raise ValueError(f"output {name!r} needs at least one label, got {spec.size}")
+    return specs
+
+
+def check_heads(heads: Sequence[str]) -> tuple[str, ...]:
+    """The names of the heads.
+
+    Raises:
+        ValueError: none, one twice, a single string, or a name with ``/`` or ``.``.
+    """
+    if isinstance(heads, str) or not heads or len(set(heads)) < len(heads):
+        raise ValueError(f"heads are different names, such as ('labels', 'logits'); got {heads!r}")
+    return tuple(_name("head", head) for head in heads)
+
+
+def _name(what: str, name: str) -> str:
+    if not name or "/" in name or "." in name:
+        raise ValueError(f"{what} {name!r}: a name is not empty and has no '/' or '.'")
+    return name
