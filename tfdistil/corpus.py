@@ -89,7 +89,7 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
     if data.demo is not None:
-        sets, counts = _demo_sets(data, recipe), {}
+        sets, counts = demo_sets(recipe), {}
     else:
         sets, counts = _file_sets(data, base, seed, splitter)
     if not sets["dev"]:
@@ -123,8 +123,9 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     )
 
 
-def _demo_sets(data: DataSpec, recipe: Recipe) -> dict[str, list[Example]]:
-    demo = data.demo
+def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:
+    """The sets of the built-in corpus."""
+    demo = recipe.data.demo
     assert demo is not None
     sizes = {"train": demo.train, "dev": demo.dev, "test": demo.test}
     sets = {

@@ -25,7 +25,7 @@ class DataError(TfdistilError):
 
 
 class RecipeError(TfdistilError):
-    """A recipe with an unknown key, a value of the wrong kind, or parts that do not fit together."""
+    """A recipe with an unknown key, a wrong value, or parts that do not fit together."""
 
 
 class CheckpointError(TfdistilError):

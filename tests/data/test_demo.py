@@ -20,7 +20,15 @@ INTENTS = set(GRAMMARS["en"].intents)
 SLOTS = set(GRAMMARS["en"].slots)
 OPEN_SLOTS = {slot for slot, (_, unseen) in GRAMMARS["en"].slots.items() if unseen}
 
-FROZEN = {}
+FROZEN = {
+    ("intent_slots", "train"): "82f6a5c25b081525",
+    ("intent_slots", "test"): "bf174ab3fb004663",
+    ("tags", "train"): "1c17e8f46bfe3cdf",
+    ("tags", "dev"): "87795494bd97bf9e",
+    ("classes", "dev"): "a4faae0b23002cbc",
+    ("text", "transfer"): "d18b0bd9b031a66c",
+}
+"""A change of these means another corpus: results before and after cannot be compared."""
 
 
 @pytest.fixture(scope="module")
@@ -237,8 +245,9 @@ def test_ten_thousand_sentences_take_less_than_two_seconds(kind, split):
         (("pair", "train", 1, 1, ["en"]), "unknown kind 'pair'; choose from intent_slots"),
         (("tags", "valid", 1, 1, ["en"]), "unknown split 'valid'; choose from train"),
         (("tags", "train", 1, 1, ["fr"]), "unknown language 'fr'; choose from en"),
-        (("tags", "train", -1, 1, ["en"]), "size -1 in 1 languages"),
-        (("tags", "train", 1, 1, []), "size 1 in 0 languages"),
+        (("tags", "train", -1, 1, ["en"]), "-1 sentences in the languages en"),
+        (("tags", "train", 1, 1, []), "1 sentences in the languages none"),
+        (("tags", "train", 1, 1, ["en", "en"]), "the languages en, en; give .* each once"),
     ],
 )
 def test_bad_arguments_are_named(arguments, message):

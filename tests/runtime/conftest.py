@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ def build(task, quantize: str, path: Path, kind: str = "unicode") -> Tiny:
     """Embedding, one convolution, a dense layer per output; signatures `online` and `batch`."""
     import keras
     import tensorflow as tf
-
     from tfdistil.export.pack import config_bytes, pack
+
     from tfdistil.text.subwords import SubwordFeaturizer
     from tfdistil.text.train_tokenizer import train_wordpiece
     from tfdistil.text.words import WordSplitter
@@ -69,7 +70,9 @@ def build(task, quantize: str, path: Path, kind: str = "unicode") -> Tiny:
         )
     folder = path.parent / f"{path.stem}_saved_model"
     archive.write_out(str(folder), verbose=False)
-    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(folder), signature_keys=["online", "batch"]
+    )
     if quantize == "int8":
 
         def samples():
@@ -85,7 +88,9 @@ def build(task, quantize: str, path: Path, kind: str = "unicode") -> Tiny:
         converter.representative_dataset = samples
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         converter.inference_output_type = tf.int8
-    flatbuffer = converter.convert()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the converter's own interpreter calls itself deprecated
+        flatbuffer = converter.convert()
     config = {
         "format": 1,
         "task": task.to_json(),

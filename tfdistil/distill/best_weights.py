@@ -1,4 +1,4 @@
-"""Model selection: keep the weights with the best monitored value, stop when it no longer improves."""
+"""Model selection: keep the weights with the best monitored value, stop when it stays worse."""
 
 from __future__ import annotations
 

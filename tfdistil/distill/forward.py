@@ -20,9 +20,13 @@ class SignalModel(Protocol):
     gathered, such as attention maps).
     """
 
-    def __call__(self, inputs: Mapping[str, Any], training: bool = False) -> dict[str, Any]: ...
+    def __call__(self, inputs: Mapping[str, Any], training: bool = False) -> dict[str, Any]:
+        """All signals by name."""
+        ...
 
-    def level(self, signal: str) -> str: ...
+    def level(self, signal: str) -> str:
+        """Whether a signal is ``subword`` or ``sequence``."""
+        ...
 
 
 def at_units(signal: Any, units: Any) -> Any:
@@ -72,7 +76,7 @@ class SignalReader:
 
         # Open shapes: one trace serves all lengths.
         signature = {
-            name: tf.TensorSpec((None, None) + array.shape[2:], array.dtype)
+            name: tf.TensorSpec((None, None, *array.shape[2:]), array.dtype)
             for name, array in inputs.items()
         }
         return tf.function(run, input_signature=[signature])

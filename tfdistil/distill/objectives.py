@@ -1,8 +1,8 @@
 """Distillation objectives: pure functions of student, teacher and label signals.
 
-Each takes tensors that are already aligned on *units* (the scored pieces) or on texts, and returns a
-scalar: the mean over real units (or texts), so that the weights of terms do not depend on the length
-of the texts or the size of the batch. The papers sum instead; that differs by a factor only.
+Each takes tensors that are already aligned on *units* (the scored pieces) or on texts, and returns
+a scalar: the mean over real units (or texts), so that the weights of terms do not depend on the
+length of the texts or the size of the batch. The papers sum instead; that differs by a factor only.
 
 A new objective is one function here (or anywhere) under `objective`, and one line in the contract
 test.

@@ -1,4 +1,4 @@
-"""A schedule: stages run in order over named models and sets, with signals cached and phases saved."""
+"""A schedule: stages in order over named models and sets, with signals cached and phases saved."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Teacher signals for a stream: from a cache on disk, or from the teacher as it goes.
 
-Both give the same arrays, aligned on the units of the *student's* rows; that the teacher may tokenize
-differently is settled here, once.
+Both give the same arrays, aligned on the units of the *student's* rows; that the teacher may
+tokenize differently is settled here, once.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +24,7 @@ class Phase:
     name: str
     start: int = 0
     values: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    last_epoch: int = 0
 
     @property
     def stage(self) -> str:
@@ -41,54 +41,58 @@ class Phase:
         rows = self.values.get(name, [])
         return [self.start + updates for updates, _ in rows], [value for _, value in rows]
 
+    def add(self, epoch: int, updates: int, name: str, value: float) -> None:
+        """Add an evaluation; the beginning of a new attempt at the phase drops the earlier one."""
+        if epoch < self.last_epoch or (epoch == 0 and name in self.values):
+            self.values.clear()
+        self.last_epoch = epoch
+        self.values.setdefault(name, []).append((updates, value))
 
-History = dict[str, list[Phase]]
-"""Model name to its phases in the order they ran."""
+
+@dataclass
+class History:
+    """How the models of a run were trained.
+
+    Attributes:
+        models: name to its phases in the order they ran.
+        unreadable: lines passed over; a run that was killed may leave one.
+    """
+
+    models: dict[str, list[Phase]] = field(default_factory=dict)
+    unreadable: int = 0
 
 
 def read_history(path: Path | None) -> History:
     """Curves of a run; empty where there is no file.
 
-    A phase that was interrupted and started again counts from its last start. An unfinished last
-    line, as a killed run leaves it, is passed over.
+    A phase that was interrupted and started again counts from its last start.
 
     Raises:
-        DataError: another header, or a line that is not a row of a history.
+        DataError: the file's columns are not those of a history.
     """
+    history = History()
     if path is None or not path.exists():
-        return {}
-    history: History = {}
-    seen: dict[tuple[str, str], int] = {}
-    for model, name, epoch, updates, key, value in _rows(path):
-        phases = history.setdefault(model, [])
-        phase = next((phase for phase in phases if phase.name == name), None)
-        if phase is None:
-            phase = Phase(name)
-            phases.append(phase)
-        again = epoch == seen.get((model, name)) and key in phase.values
-        if epoch < seen.get((model, name), -1) or (again and epoch == 0):
-            phase.values.clear()
-        seen[model, name] = epoch
-        phase.values.setdefault(key, []).append((updates, value))
-    for phases in history.values():
+        return history
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        lines = csv.reader(file)
+        header = next(lines, COLUMNS)
+        if header != COLUMNS:
+            raise DataError(f"expected the columns {','.join(COLUMNS)}, got {header}", path, 1)
+        for line in lines:
+            try:
+                model, name, epoch, updates, key, value = line
+                row = int(epoch), int(updates), key, float(value)
+            except ValueError:
+                history.unreadable += 1
+                continue
+            phases = history.models.setdefault(model, [])
+            phase = next((phase for phase in phases if phase.name == name), None)
+            if phase is None:
+                phase = Phase(name)
+                phases.append(phase)
+            phase.add(*row)
+    for phases in history.models.values():
         total = 0
         for phase in phases:
             phase.start, total = total, total + phase.updates
     return history
-
-
-def _rows(path: Path) -> Iterator[tuple[str, str, int, int, str, float]]:
-    text = path.read_text(encoding="utf-8")
-    lines = list(csv.reader(text.splitlines()))
-    if not lines:
-        return
-    if lines[0] != COLUMNS:
-        raise DataError(f"expected the columns {','.join(COLUMNS)}, got {lines[0]}", path, 1)
-    for number, line in enumerate(lines[1:], start=2):
-        if number == len(lines) and not text.endswith("\n"):
-            return
-        try:
-            model, phase, epoch, updates, name, value = line
-            yield model, phase, int(epoch), int(updates), name, float(value)
-        except ValueError as error:
-            raise DataError(f"not a row of a history ({error}): {line}", path, number) from None

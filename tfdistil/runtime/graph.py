@@ -54,9 +54,9 @@ class Signature:
         self._outputs = self._runner.get_output_details()
 
     @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of the outputs."""
-        return tuple(self._outputs)
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """Name of each output to its shape."""
+        return {k: tuple(int(n) for n in d["shape"]) for k, d in self._outputs.items()}
 
     def run(self, windows: Sequence[Window]) -> dict[str, np.ndarray]:
         """Outputs as the graph gives them, ``[windows, ...]``.

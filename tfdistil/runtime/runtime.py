@@ -152,18 +152,24 @@ def _task(data: Mapping[str, Any]) -> Task:
 
 
 def _tensors(
-    task: Task, outputs: Mapping[str, Any], present: Sequence[str]
+    task: Task, outputs: Mapping[str, Any], present: Mapping[str, tuple[int, ...]]
 ) -> dict[str, tuple[str, bool]]:
     """The task's outputs to the graph's, and whether each is word level."""
     found = {}
     for output in task.outputs:
-        tensor = outputs.get(output.name)
+        tensor = str(outputs.get(output.name))
         if tensor not in present:
             raise ModelFileError(
                 f"the task's output {output.name!r} is the graph's {tensor!r}, but the graph has "
                 f"only {', '.join(present)}"
             )
-        found[output.name] = (tensor, output.level == "word")
+        words, shape = output.level == "word", present[tensor]
+        if len(shape) != 2 + words or shape[-1] != len(output.labels):
+            raise ModelFileError(
+                f"the graph's output {tensor!r} has shape {shape}; expected "
+                f"{'batch, length' if words else 'batch'} and {len(output.labels)} labels"
+            )
+        found[output.name] = (tensor, words)
     return found
 
 

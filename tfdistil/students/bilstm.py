@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -122,13 +122,18 @@ class BiLSTMStudent(keras.Model):
                 ``[B, T]`` (1 = real; default all real). Other entries are not looked at.
             training: whether dropout is on.
         """
+        return self._signals(inputs, training)
+
+    def _signals(
+        self, inputs: Mapping[str, Any], training: bool | None, unroll: bool | None = None
+    ) -> dict[str, Any]:
         ids = inputs["input_ids"]
         mask = inputs.get("attention_mask")
         mask = ops.ones_like(ids) if mask is None else mask
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         embedding = self.embedding(ids)
         hidden, sentence = self.encoder(
-            self.embedding_dropout(embedding, training=training), lengths
+            self.embedding_dropout(embedding, training=training), lengths, unroll=unroll
         )
         signals = {"embedding": embedding, "hidden": hidden, "sentence": sentence}
         features = {
@@ -180,6 +185,35 @@ class BiLSTMStudent(keras.Model):
             ("encoder", self.encoder.weights),
             ("embedding", self.embedding.weights),
         ]
+
+    def export_function(
+        self, length: int, batch: int, head: str = "labels"
+    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
+        """The graph to convert: static shapes, the recurrence unrolled, one head.
+
+        Args:
+            length: T.
+            batch: B.
+            head: whose logits the function returns.
+
+        Returns:
+            A function of ``input_ids`` and ``attention_mask`` (int32 ``[B, T]``) that returns
+            logits by task output, and the specs of its inputs.
+
+        Raises:
+            ValueError: the student has no such head.
+        """
+        if head not in self.head_names:
+            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+
+        def logits(input_ids: Any, attention_mask: Any) -> dict[str, Any]:
+            inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+            signals = self._signals(inputs, training=False, unroll=True)
+            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
+
+        shape = (batch, length)
+        names = ("input_ids", "attention_mask")
+        return logits, [keras.InputSpec(shape=shape, dtype="int32", name=name) for name in names]
 
     @property
     def word_embeddings(self) -> keras.Variable:

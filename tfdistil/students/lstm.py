@@ -114,12 +114,14 @@ class BiLSTM(keras.layers.Layer):
             self.biases[-1].assign(np.repeat([0.0, 1.0, 0.0, 0.0], h))
         super().build(input_shape)
 
-    def call(self, inputs: Any, lengths: Any) -> tuple[Any, Any]:
+    def call(self, inputs: Any, lengths: Any, unroll: bool | None = None) -> tuple[Any, Any]:
         """Run both directions.
 
         Args:
             inputs: ``[B, T, E]``, padded on the right.
             lengths: real positions per row, int32 ``[B]``, at least 1.
+            unroll: whether to unroll the recurrence, which needs a static T. None: where T is
+                static and at most `UNROLL_LIMIT`.
 
         Returns:
             ``(states, last)``: ``[B, T, 2H]``, forward states first, and ``[B, 2H]``, the final
@@ -132,8 +134,9 @@ class BiLSTM(keras.layers.Layer):
                 (inputs, gather_rows(inputs, back)), self.kernels, self.biases, strict=True
             )
         ]
-        time = inputs.shape[1]
-        unroll = time is not None and time <= UNROLL_LIMIT
+        if unroll is None:
+            time = inputs.shape[1]
+            unroll = time is not None and time <= UNROLL_LIMIT
         runs = self._unrolled(gates) if unroll else self._scanned(gates)
         end = ops.expand_dims(ops.maximum(lengths - 1, 0), 1)
         last = [gather_rows(run, end)[:, 0] for run in runs]

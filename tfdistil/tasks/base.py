@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from tfdistil.data.example import Example
+
+if TYPE_CHECKING:  # the runtime decodes only, and starts without the metrics
+    from tfdistil.metrics.bootstrap import Statistics
 
 Level = Literal["word", "sequence"]
 
@@ -89,6 +92,18 @@ class Task(ABC):
         self, examples: Sequence[Example], predictions: Sequence[Prediction]
     ) -> dict[str, float]:
         """Named scores in percent; always contains `metric`."""
+
+    @abstractmethod
+    def statistics(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> Statistics:
+        """What each example adds to `metric`, for the bootstrap."""
+
+    @abstractmethod
+    def label_scores(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, dict[str, float]]:
+        """Precision, recall, F1 and support of each label (of the slots, of two kinds)."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

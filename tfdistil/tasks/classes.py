@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.base import Output, Prediction, Task
 from tfdistil.tasks.iob2 import log_softmax
+
+if TYPE_CHECKING:
+    from tfdistil.metrics.bootstrap import Statistics
 
 
 class LabelCodec:
@@ -78,6 +81,29 @@ class Classes(Task):
             [e.label or "" for e in examples], [p.label or "" for p in predictions]
         )
         return {"accuracy": scores.accuracy, "macro_f1": scores.macro_f1}
+
+    def statistics(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> Statistics:
+        """See `Task.statistics`."""
+        from tfdistil.metrics.bootstrap import Statistics
+
+        return Statistics.of_matches(
+            [e.label == p.label for e, p in zip(examples, predictions, strict=True)]
+        )
+
+    def label_scores(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, dict[str, float]]:
+        """See `Task.label_scores`."""
+        from tfdistil.metrics.classification import classification_scores
+        from tfdistil.metrics.tables import label_table
+
+        return label_table(
+            classification_scores(
+                [e.label or "" for e in examples], [p.label or "" for p in predictions]
+            )
+        )
 
     def to_json(self) -> dict[str, Any]:
         """See `Task.to_json`."""

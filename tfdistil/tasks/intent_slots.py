@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tfdistil.data.example import Example
 from tfdistil.tasks.base import Output, Prediction, Task
 from tfdistil.tasks.classes import LabelCodec
 from tfdistil.tasks.tags import TagCodec
+
+if TYPE_CHECKING:
+    from tfdistil.metrics.bootstrap import Statistics
 
 
 class IntentSlots(Task):
@@ -51,17 +54,30 @@ class IntentSlots(Task):
         """Exact match, strict slot F1 and intent accuracy."""
         from tfdistil.metrics.joint import joint_scores
 
-        scores = joint_scores(
-            [e.label or "" for e in examples],
-            [e.tags or () for e in examples],
-            [p.label or "" for p in predictions],
-            [p.tags or () for p in predictions],
-        )
+        scores = joint_scores(*_columns(examples, predictions))
         return {
             "exact_match": scores.exact_match,
-            "slot_f1": scores.slot_f1,
-            "intent_accuracy": scores.intent_accuracy,
+            "slot_f1": scores.slots.f1,
+            "intent_accuracy": scores.intents.accuracy,
         }
+
+    def statistics(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> Statistics:
+        """See `Task.statistics`."""
+        from tfdistil.metrics.bootstrap import Statistics
+        from tfdistil.metrics.joint import exact_matches
+
+        return Statistics.of_matches(exact_matches(*_columns(examples, predictions)))
+
+    def label_scores(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, dict[str, float]]:
+        """See `Task.label_scores`."""
+        from tfdistil.metrics.joint import joint_scores
+        from tfdistil.metrics.tables import label_table
+
+        return label_table(joint_scores(*_columns(examples, predictions)).slots)
 
     def to_json(self) -> dict[str, Any]:
         """See `Task.to_json`."""
@@ -86,3 +102,14 @@ class IntentSlots(Task):
             LabelCodec.from_examples(examples).labels,
             continuation,
         )
+
+
+def _columns(
+    examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> tuple[list[str], list[Sequence[str]], list[str], list[Sequence[str]]]:
+    return (
+        [e.label or "" for e in examples],
+        [e.tags or () for e in examples],
+        [p.label or "" for p in predictions],
+        [p.tags or () for p in predictions],
+    )

@@ -49,7 +49,7 @@ def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -
     """
     words = len(scores)
     path = scores.argmax(axis=-1)
-    # The unconstrained best path is the answer whenever it happens to be legal, which is most often.
+    # The unconstrained best path is the answer whenever it is legal, which is most often.
     if words == 0 or (start[path[0]] and follow[path[:-1], path[1:]].all()):
         return path
     forbidden = np.where(follow, 0.0, -np.inf)

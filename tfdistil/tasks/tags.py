@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.base import Output, Prediction, Task
 from tfdistil.tasks.iob2 import CONTINUATION, allowed_transitions, best_legal_path, log_softmax
+
+if TYPE_CHECKING:
+    from tfdistil.metrics.bootstrap import Statistics
 
 
 class TagCodec:
@@ -95,6 +98,27 @@ class Tags(Task):
             "span_recall": strict.recall,
             "conll_f1": span_scores(gold, predicted, "conll").f1,
         }
+
+    def statistics(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> Statistics:
+        """See `Task.statistics`."""
+        from tfdistil.metrics.bootstrap import Statistics
+
+        return Statistics.of_spans(
+            [e.tags or () for e in examples], [p.tags or () for p in predictions]
+        )
+
+    def label_scores(
+        self, examples: Sequence[Example], predictions: Sequence[Prediction]
+    ) -> dict[str, dict[str, float]]:
+        """See `Task.label_scores`."""
+        from tfdistil.metrics.spans import span_scores
+        from tfdistil.metrics.tables import label_table
+
+        return label_table(
+            span_scores([e.tags or () for e in examples], [p.tags or () for p in predictions])
+        )
 
     def to_json(self) -> dict[str, Any]:
         """See `Task.to_json`."""

@@ -118,7 +118,7 @@ class WordSplitter:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> WordSplitter:
         """The splitter that `to_json` wrote."""
-        return cls(data["kind"])
+        return cls(data.get("kind", ""))
 
     def _non_spaces(self, text: str) -> Iterator[tuple[int, int]]:
         start = -1

@@ -66,16 +66,16 @@ def generate(
         Examples with words, text, offsets and the kind's labels.
 
     Raises:
-        DataError: an unknown kind, split or language, no languages, a negative size.
+        DataError: an unknown kind, split or language, no language or one twice, a negative size.
     """
     _check("kind", kind, get_args(Kind))
     _check("split", split, get_args(Split))
     for language in languages:
         _check("language", language, LANGUAGES)
-    if size < 0 or (size and not languages):
+    if size < 0 or (size and not languages) or len(set(languages)) < len(languages):
         raise DataError(
-            f"demo corpus: size {size} in {len(languages)} languages; "
-            "give a size of 0 or more and at least one language"
+            f"demo corpus: {size} sentences in the languages {', '.join(languages) or 'none'}; "
+            "give a size of 0 or more and at least one language, each once"
         )
     streams = [_sentences(kind, split, seed, language) for language in languages]
     tagged = split != "transfer" and kind in ("intent_slots", "tags")

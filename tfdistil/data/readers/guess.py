@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tfdistil.data.readers.tags import is_tag
 
 _HEAD = 65536
+_CLINC = re.compile(r'\s*\{\s*"(?:oos_)?(?:train|val|test)"\s*:\s*\[\s*\[')
 _CONLL_SUFFIXES = (".conll", ".conllu", ".iob2", ".iob", ".bio")
 
 
@@ -43,7 +45,7 @@ def guess_format(path: Path) -> str | None:
 def _guess_json(head: str, first: str) -> str | None:
     if '"rasa_nlu_data"' in head:
         return "rasa"
-    if '"oos_' in head:
+    if _CLINC.match(head):
         return "clinc"
     if '"entities"' in first or '"spans"' in first:
         return "jsonl_spans"

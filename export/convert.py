@@ -1,0 +1,115 @@
+"""A Keras model to a flatbuffer, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from tfdistil.errors import ExportError
+from tfdistil.export.quantize import QUANTIZE
+from tfdistil.export.slim import slim
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry point of the converted graph.
+
+    Attributes:
+        function: takes the inputs in the order of ``specs``, returns a dict of tensors.
+        specs: the inputs' names, dtypes and static shapes, batch first.
+    """
+
+    function: Callable[..., dict[str, Any]]
+    specs: Sequence[keras.InputSpec]
+
+    @property
+    def batch(self) -> int:
+        """Rows of every input."""
+        return int(self.specs[0].shape[0])
+
+
+def convert(
+    model: keras.Model,
+    entries: Mapping[str, Entry],
+    quantize: str = "int8",
+    calibration: Mapping[str, np.ndarray] | None = None,
+) -> bytes:
+    """Convert entry points of a model to one flatbuffer; they share the weights.
+
+    Args:
+        model: owns the weights the functions use.
+        entries: signature name to entry point.
+        quantize: one of `tfdistil.export.quantize.QUANTIZE`.
+        calibration: for ``int8``, input name to rows ``[N, T]`` typical of what will be asked.
+
+    Returns:
+        The flatbuffer.
+
+    Raises:
+        ExportError: an unknown way to quantize, ``int8`` without calibration rows, or a conversion
+            that failed; with the end of what the converter said.
+    """
+    if quantize not in QUANTIZE:
+        raise ExportError(f"cannot quantize to {quantize!r}; use one of {', '.join(QUANTIZE)}")
+    if quantize == "int8" and (not calibration or not len(next(iter(calibration.values())))):
+        raise ExportError("int8 needs rows to calibrate on; give it dev examples, or use dynamic")
+    with tempfile.TemporaryDirectory(prefix="tfdistil-convert-") as name:
+        folder = Path(name)
+        _save(model, entries, folder / "saved_model")
+        if quantize == "int8" and calibration:
+            np.savez(folder / "calibration.npz", **calibration)  # type: ignore[arg-type]
+        job = {
+            "saved_model": str(folder / "saved_model"),
+            "signatures": {name: entry.batch for name, entry in entries.items()},
+            "quantize": quantize,
+            "calibration": str(folder / "calibration.npz") if quantize == "int8" else None,
+            "output": str(folder / "model.tflite"),
+        }
+        (folder / "job.json").write_text(json.dumps(job), "utf-8")
+        _run_worker(folder / "job.json")
+        return slim((folder / "model.tflite").read_bytes())
+
+
+def _save(model: keras.Model, entries: Mapping[str, Entry], folder: Path) -> None:
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    for name, entry in entries.items():
+        archive.add_endpoint(name, entry.function, input_signature=list(entry.specs))
+    archive.write_out(str(folder), verbose=False)
+
+
+def _run_worker(job: Path) -> None:
+    # The calibrator runs the graph on the CPU; a GPU would only cost start-up time and memory.
+    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tfdistil.export.convert_worker", str(job)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=environment,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise ExportError(f"the converter {_ending(done.returncode)}:\n{_tail(done.stderr)}")
+
+
+def _ending(status: int) -> str:
+    if status < 0:
+        return f"was ended by signal {signal.Signals(-status).name}"
+    return f"failed (status {status})"
+
+
+def _tail(text: str, lines: int = 20) -> str:
+    kept = [line for line in text.splitlines() if line.strip()]
+    return "\n".join(kept[-lines:]) or "(it said nothing)"

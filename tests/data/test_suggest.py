@@ -1,0 +1,58 @@
+"""Suggested sources: the shared sets' own recipe lines, found from the files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfdistil.data.source import load
+from tfdistil.data.suggest import suggest
+from tfdistil.errors import DataError
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("uner_en_ewt/en_ewt-ud-dev.iob2", {"word": 1, "tag": 2}),
+        ("uner_en_ewt_pre2022train/en_ewt-ud-train.iob2", {"word": 1, "tag": 2}),
+        ("xsid/en.valid.conll", {"word": 1, "label_comment": "intent"}),
+        ("wnut17/wnut17train.conll", {}),
+        ("ner_transfer_corpora/da/dev.txt", {}),
+        ("ud_fr_gsd/fr_gsd-ud-test.conllu", {"word": 1, "tag": None}),
+        ("snips_en_slotgated/valid", {}),
+        ("mtod/th/eval-th.tsv", {}),
+        ("hwu64/test_kfold1_rasa.json", {}),
+        ("clinc150/data_small.json", {}),
+        ("hinglish_top/validation.tsv", {"parse": "cs_parse"}),
+        ("med_en/MED.tsv", {"text": "sentence1", "second": "sentence2", "label": "gold_label"}),
+        ("farstail_fa/Val-word.csv", {"text": "premise", "second": "hypothesis"}),
+        ("indonli_id/val.jsonl", {"text": "premise", "second": "hypothesis"}),
+        ("hebrew_sentiment/token/dev.tsv", {"text": "comment"}),
+        ("indonlu/smsa_doc-sentiment-prosa/valid_preprocess.tsv", {"text": 0, "label": 1}),
+        ("ntrex/newstest2019-src.eng.txt", {}),
+    ],
+)
+def test_well_known_sets(path: str, options: dict, shared_data: Path):
+    source = suggest(shared_data / path)
+    assert source.options == options
+    result = load([source], errors="collect")
+    assert result.examples
+    assert all("B-O" in str(problem) for problem in result.problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.conll", "a\tNN\nb\tVB\n", "set `tag`"),
+        ("a.tsv", "x\ty\tz\n1\t2\t3\n", "set `text` and `label`"),
+        ("a.jsonl", '{"x": 1}\n', "set `text` and `label`"),
+        ("a.xyz", "a b c\n", "cannot tell the format"),
+    ],
+)
+def test_what_cannot_be_told_is_asked_for(name: str, text: str, says: str, tmp_path: Path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=says):
+        suggest(tmp_path / name)
+    with pytest.raises(DataError, match="no such file"):
+        suggest(tmp_path / "none")

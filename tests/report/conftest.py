@@ -1,0 +1,149 @@
+"""Invented numbers of an invented run; nothing here was measured."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LANGUAGES = ["de", "en", "es", "hi", "ja"]
+
+
+def _scores(dev: float, test: float, unseen: float) -> dict[str, dict[str, float]]:
+    return {
+        name: {
+            "span_f1": value,
+            "span_precision": value + 0.9,
+            "span_recall": value - 0.9,
+            "conll_f1": value + 0.2,
+        }
+        for name, value in (("dev", dev), ("test", test), ("test_unseen", unseen))
+    }
+
+
+def _latency(p50: float) -> dict[str, Any]:
+    return {
+        "online_ms": {"p50": p50, "p90": p50 * 1.08, "p99": p50 * 1.6},
+        "batch_ms": {"p50": p50 * 20, "p90": p50 * 22, "p99": p50 * 30},
+        "queries_per_second": 32_000 / (p50 * 20),
+        "peak_rss_bytes": int(6e7 + p50 * 1e7),
+    }
+
+
+def _labels(shift: float) -> dict[str, dict[str, float]]:
+    rows = {"PER": (88.0, 412), "LOC": (81.0, 377), "ORG": (63.0, 290), "DATE": (90.5, 18)}
+    return {
+        label: {"precision": f1 + 1, "recall": f1 - 1, "f1": f1 + shift, "support": support}
+        for label, (f1, support) in rows.items()
+    }
+
+
+@pytest.fixture
+def metrics() -> dict[str, Any]:
+    """Every key a report reads, filled in; a fresh copy for each test."""
+    systems = [
+        ("teacher", "teacher", 22_713_216, 90_900_000, _scores(77.2, 76.1, 74.0), _latency(39.5)),
+        ("student (no distillation)", "twin", 1_912_345, 7_650_000, _scores(62, 61.4, 58.0), None),
+        ("student (distilled)", "student", 1_912_345, 7_650_000, _scores(74.5, 74.1, 71.0), None),
+        ("student int8", "tflite", 1_912_345, 1_930_000, _scores(74.3, 73.9, 70.8), _latency(0.26)),
+    ]
+    return {
+        "name": "demo-tags",
+        "task": "tags",
+        "metric": "span_f1",
+        "seed": 13,
+        "languages": LANGUAGES,
+        "systems": [
+            dict(
+                zip(
+                    ("name", "kind", "parameters", "bytes", "scores", "latency"), row, strict=True
+                )
+            )
+            for row in systems
+        ],
+        "retention": {"test": {"student int8": 97.109, "student (distilled)": 97.372}},
+        "reference": {"name": "mbert-shape", "bytes": 708_000_000, "latency": _latency(57.7)},
+        "significance": {
+            "dev": {"difference": 12.5, "low": 10.9, "high": 14.0, "resamples": 1000},
+            "test": {"difference": 12.7, "low": 11.1, "high": 14.2, "resamples": 1000},
+        },
+        "per_language": {
+            "test": {
+                "teacher": dict(zip(LANGUAGES, (80.1, 84.2, 79.0, 70.3, 66.9), strict=True)),
+                "student int8": dict(zip(LANGUAGES, (78.0, 82.9, 77.1, 67.5, 63.9), strict=True)),
+            }
+        },
+        "per_label": {"test": {"teacher": _labels(2.0), "student int8": _labels(0.0)}},
+        "errors": {
+            "test": [
+                {
+                    "text": f"Anna flew to New York on day {day}",
+                    "gold": ["B-PER", "O", "O", "B-LOC", "I-LOC", "O", "B-DATE", "I-DATE"],
+                    "predicted": ["B-PER", "O", "O", "B-ORG", "I-ORG", "O", "B-DATE", "I-DATE"],
+                    "language": "en",
+                }
+                for day in range(12)
+            ]
+        },
+        "data": {
+            "train": 6000,
+            "dev": 1000,
+            "test": 1000,
+            "transfer": 40_000,
+            "transfer_dropped": 312,
+            "test_seen_in_train": 21,
+            "lengths": {
+                "train": {"median": 9, "p95": 21, "maximum": 48},
+                "test": {"median": 9, "p95": 20, "maximum": 37},
+            },
+        },
+        "export": {
+            "ops": {"FULLY_CONNECTED": 66, "MUL": 130, "ADD": 128, "LOGISTIC": 96, "GATHER": 1},
+            "flex": 0,
+            "custom": 0,
+            "float_ops": 12,
+            "min_runtime": "2.0.0",
+            "quantize": "int8",
+            "drift": {"dev_span_f1": -0.2, "max_logit_difference": 0.31},
+            "agreement": 0.9991,
+        },
+        "monitors": {"fine_tune": "metric", "representation": "loss", "labels": "metric"},
+        "wall_clock_s": {"teacher": 612.3, "student": 1380.0, "twin": 845.1, "export": 41.2},
+        "environment": {
+            "cpu": "Example CPU @ 2.0 GHz",
+            "cores": 2,
+            "python": "3.11.2",
+            "tensorflow": "2.21.0",
+            "keras": "3.15.1",
+            "litert": "2.3.0",
+        },
+        "command": "tfdistil run demo.yaml --out runs/demo",
+    }
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A history.csv as a run writes it."""
+    path = tmp_path / "history.csv"
+    plan = [
+        ("teacher", "fine_tune", 4, 190, 20.0, 77.0),
+        ("student", "representation", 6, 400, 0.9, 0.2),
+        ("student", "labels.labels", 4, 400, 0.0, 55.0),
+        ("student", "labels.encoder", 4, 400, 55.0, 71.0),
+        ("student", "labels.embedding", 4, 400, 71.0, 74.5),
+        ("twin", "labels_only", 12, 600, 0.0, 62.0),
+    ]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "phase", "epoch", "updates", "name", "value"])
+        for model, phase, epochs, every, first, last in plan:
+            for epoch in range(epochs + 1):
+                value = last - (last - first) * math.exp(-1.1 * epoch)
+                writer.writerow([model, phase, epoch, epoch * every, "monitored", f"{value:.6g}"])
+                if epoch:
+                    loss = 2.1 * math.exp(-0.4 * epoch) + 0.05
+                    writer.writerow([model, phase, epoch, epoch * every, "loss", f"{loss:.6g}"])
+    return path

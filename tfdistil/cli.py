@@ -1,0 +1,204 @@
+"""The command ``tfdistil``. What needs the training stack is imported when it is used."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tfdistil.errors import TfdistilError
+from tfdistil.runtime.cli import add_info, add_predict
+
+INIT = """\
+examples:
+  tfdistil init --task tags --train train.conll --dev dev.conll ner.yaml
+  tfdistil init --task intent_slots --train data.jsonl --transfer logs.txt \\
+      --teacher ./my-checkpoint assistant.yaml
+"""
+CHECK = """\
+examples:
+  tfdistil data check ner.yaml
+  tfdistil data check ner.yaml --teacher    (counts word pieces with the teacher's tokenizer)
+"""
+RUN = """\
+examples:
+  tfdistil run demo --out runs/demo
+  tfdistil run ner.yaml --out runs/ner
+  tfdistil run ner.yaml --out runs/short --set distill.joint.stop.epochs=3 --set seed=7
+
+A stopped run goes on where it was: give the same recipe and folder again.
+"""
+EVALUATE = """\
+examples:
+  tfdistil evaluate runs/ner                            (the run's own dev and test sets)
+  tfdistil evaluate runs/ner --model teacher --data new.conll
+  tfdistil evaluate student.tflite --data new.conll --errors 20
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(
+        prog="tfdistil",
+        description="Distil a transformer into an int8 TensorFlow Lite model that fits on a phone.",
+        epilog="Start with `tfdistil run demo --out runs/demo`, or with your data: `tfdistil init`.",
+    )
+    from importlib import metadata
+
+    top.add_argument("--version", action="version", version=metadata.version("tfdistil"))
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    init = _add(commands, "init", "write a recipe for your own data", INIT)
+    init.add_argument("out", type=Path, help="the recipe file to write")
+    init.add_argument("--task", required=True, choices=("tags", "intent_slots", "classes", "pair"))
+    init.add_argument("--train", required=True, type=Path, help="labelled file or folder")
+    init.add_argument("--dev", type=Path, help="labelled; default: a tenth of train")
+    init.add_argument("--test", type=Path, help="labelled, to report on")
+    init.add_argument("--transfer", type=Path, help="unlabelled text; distillation lives on it")
+    init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
+    init.set_defaults(func=_init)
+
+    data = commands.add_parser("data", help="look at data before training")
+    data_commands = data.add_subparsers(dest="data_command", required=True, metavar="COMMAND")
+    check = _add(data_commands, "check", "counts, lengths, overlaps and every broken line", CHECK)
+    check.add_argument("recipe", help="recipe file")
+    check.add_argument("--teacher", action="store_true", help="count the teacher's word pieces")
+    _add_set(check)
+    check.set_defaults(func=_check)
+
+    run = _add(commands, "run", "do all a recipe asks for", RUN)
+    run.add_argument("recipe", help="recipe file, or the name of one that comes with tfdistil")
+    run.add_argument("--out", required=True, type=Path, help="run folder")
+    _add_set(run)
+    run.set_defaults(func=_run)
+
+    evaluate = _add(commands, "evaluate", "score a run or a file and list its errors", EVALUATE)
+    evaluate.add_argument("what", type=Path, help="run folder or .tflite file")
+    evaluate.add_argument(
+        "--model",
+        default="student",
+        choices=("student", "twin", "teacher", "tflite"),
+        help="which model of a run",
+    )
+    evaluate.add_argument(
+        "--data", type=Path, help="labelled file; default: the run's dev and test"
+    )
+    evaluate.add_argument("--format", help="its reader; default: guessed")
+    evaluate.add_argument("--language", help="its language")
+    evaluate.add_argument("--errors", type=int, default=10, help="errors to list (default 10)")
+    evaluate.add_argument("--json", action="store_true", help="write JSON")
+    evaluate.set_defaults(func=_evaluate)
+
+    add_predict(commands)
+    add_info(commands)
+    return top
+
+
+def _add(commands: Any, name: str, text: str, examples: str) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _add_set(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="assignments",
+        help="override a key of the recipe; may be repeated",
+    )
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from tfdistil.errors import RecipeError
+    from tfdistil.files import write_text
+    from tfdistil.new_recipe import TEACHER, new_recipe
+
+    if arguments.out.exists():
+        raise RecipeError(f"{arguments.out} exists already; give another name or remove it")
+    text = new_recipe(
+        arguments.task,
+        arguments.out,
+        arguments.train,
+        arguments.dev,
+        arguments.test,
+        arguments.transfer,
+        arguments.teacher or TEACHER,
+    )
+    write_text(arguments.out, text)
+    print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from tfdistil.data_check import check_recipe
+    from tfdistil.recipe import load_recipe
+
+    recipe = load_recipe(arguments.recipe, arguments.assignments)
+    report = check_recipe(recipe, _base(arguments.recipe), arguments.teacher)
+    print(report.to_text())
+    return 1 if report.problems else 0
+
+
+def _base(recipe: str) -> Path:
+    return Path(recipe).parent if Path(recipe).exists() else Path()
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from tfdistil.recipe import load_recipe
+
+    recipe = load_recipe(arguments.recipe, arguments.assignments)
+    from tfdistil.pipeline import run
+    from tfdistil.summary import print_summary
+
+    metrics = run(recipe, arguments.out, _base(arguments.recipe))
+    print_summary(metrics, arguments.out)
+    return 0
+
+
+def _evaluate(arguments: argparse.Namespace) -> int:
+    from tfdistil.evaluation import evaluate_file, evaluate_run, print_evaluation
+
+    source = (arguments.data, arguments.format, arguments.language)
+    if arguments.what.is_dir():
+        found = evaluate_run(arguments.what, arguments.model, *source, limit=arguments.errors)
+    else:
+        found = evaluate_file(arguments.what, *source, limit=arguments.errors)
+    print_evaluation(found, arguments.json)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; errors a user can act on are one line, without a traceback."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    parsed = parser().parse_args(arguments)
+    try:
+        return parsed.func(parsed)
+    except TfdistilError as error:
+        print(f"tfdistil: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        print(
+            f"tfdistil: {error.name} is not installed; training needs `pip install tfdistil[train]`",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

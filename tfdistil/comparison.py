@@ -1,0 +1,187 @@
+"""``metrics.json``: every system of a run beside the teacher, from what the steps left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfdistil.data.example import Example
+from tfdistil.metrics.bootstrap import paired_bootstrap, retention
+from tfdistil.metrics.tables import language_table
+from tfdistil.run_folder import versions
+from tfdistil.tasks import Prediction, Task
+
+if TYPE_CHECKING:
+    from tfdistil.pipeline import Run
+
+KINDS = {
+    "teacher": "teacher",
+    "twin": "student (no distillation)",
+    "student": "student (distilled)",
+    "tflite": "student {quantize}",
+}
+"""Kinds of systems in the order of the tables, and what they are called."""
+
+Predictions = dict[str, list[Prediction]]
+
+
+def system_name(kind: str, quantize: str = "int8") -> str:
+    """What a kind of system is called in tables."""
+    return KINDS[kind].format(quantize={"none": "float32"}.get(quantize, quantize))
+
+
+def compare(work: Run) -> dict[str, Any]:
+    """Everything the report shows."""
+    corpus, folder, recipe = work.corpus, work.folder, work.recipe
+    task, sets = corpus.task, corpus.score_sets()
+    found = {kind: _predictions(work, kind) for kind in folder.facts("evaluate")["systems"]}
+    kinds = [kind for kind in KINDS if kind in found]
+    name = {kind: system_name(kind, recipe.export.quantize) for kind in kinds}
+    scores = {
+        kind: {key: task.score(sets[key], rows) for key, rows in found[kind].items()}
+        for kind in kinds
+    }
+    timed = folder.facts("benchmark")
+    latency = {"teacher": timed["teacher"], "tflite": timed["student"]}
+    last = "test" if "test" in sets else "dev"
+    return {
+        "name": recipe.name,
+        "task": recipe.task.kind,
+        "metric": task.metric,
+        "seed": recipe.seed,
+        "systems": [
+            {
+                "name": name[kind],
+                "kind": kind,
+                "parameters": folder.facts("teacher" if kind == "teacher" else "student")[
+                    "parameters"
+                ],
+                "bytes": latency[kind]["bytes"] if kind in latency else None,
+                "scores": scores[kind],
+                "latency": latency.get(kind),
+            }
+            for kind in kinds
+        ],
+        "reference": timed.get("reference"),
+        "ratios": timed["ratios"],
+        "retention": {
+            key: {
+                name[kind]: retention(
+                    scores[kind][key][task.metric], scores["teacher"][key][task.metric]
+                )
+                for kind in kinds
+                if kind != "teacher"
+            }
+            for key in sets
+        },
+        "significance": _gain(task, sets, found) if "twin" in found else {},
+        "per_language": {
+            last: {name[kind]: _by_language(task, sets[last], found[kind][last]) for kind in kinds}
+        },
+        "per_label": {last: {name["tflite"]: task.label_scores(sets[last], found["tflite"][last])}},
+        "errors": {last: errors(sets[last], found["tflite"][last])},
+        "examples": [" ".join(e.words) for e in (corpus.test or corpus.dev)[:3]],
+        "data": corpus.counts,
+        "languages": corpus.languages,
+        "export": folder.facts("export"),
+        "wall_clock_s": {
+            step: facts["seconds"] for step, facts in folder.manifest["steps"].items()
+        },
+        "environment": environment(),
+        "command": f"tfdistil run recipe.yaml --out {folder.path.name}",
+    }
+
+
+def _predictions(work: Run, kind: str) -> Predictions:
+    """What `evaluate_step` wrote for a system, and the part of test that train has not seen."""
+    found: Predictions = {}
+    for key in work.corpus.score_sets():
+        if key == "test_unseen":
+            seen = set(work.corpus.seen_in_train)
+            found[key] = [p for i, p in enumerate(found["test"]) if i not in seen]
+        else:
+            path = work.folder.path / "predictions" / f"{kind}.{key}.jsonl"
+            found[key] = read_predictions(path)
+    return found
+
+
+def write_predictions(predictions: Sequence[Prediction]) -> str:
+    """Predictions as JSON lines: tags and label, without scores."""
+    lines = []
+    for prediction in predictions:
+        row: dict[str, Any] = {}
+        if prediction.tags is not None:
+            row["tags"] = list(prediction.tags)
+        if prediction.label is not None:
+            row["label"] = prediction.label
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def read_predictions(path: Path) -> list[Prediction]:
+    """What `write_predictions` wrote."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        Prediction(tags=tuple(row["tags"]) if "tags" in row else None, label=row.get("label"))
+        for row in rows
+    ]
+
+
+def _gain(
+    task: Task, sets: dict[str, tuple[Example, ...]], found: dict[str, Predictions]
+) -> dict[str, Any]:
+    """The distilled student against its twin on the same sentences, with 95 % intervals."""
+    return {
+        key: asdict(
+            paired_bootstrap(
+                task.statistics(examples, found["twin"][key]),
+                task.statistics(examples, found["student"][key]),
+            )
+        )
+        for key, examples in sets.items()
+    }
+
+
+def _by_language(
+    task: Task, examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> dict[str, float]:
+    table = language_table(
+        [e.language for e in examples],
+        lambda rows: task.score([examples[i] for i in rows], [predictions[i] for i in rows]),
+    )
+    return {language: scores[task.metric] for language, scores in table.languages.items()}
+
+
+def errors(
+    examples: Sequence[Example], predictions: Sequence[Prediction], limit: int = 50
+) -> list[dict[str, Any]]:
+    """The first examples that are not all right: text, gold and predicted labels."""
+    found = []
+    for example, prediction in zip(examples, predictions, strict=True):
+        if example.tags == prediction.tags and example.label == prediction.label:
+            continue
+        if prediction.label is None and example.tags == prediction.tags:
+            continue
+        if prediction.tags is None and example.label == prediction.label:
+            continue
+        gold = [*(example.tags or ())] + ([example.label] if example.label else [])
+        guess = [*(prediction.tags or ())] + ([prediction.label] if prediction.label else [])
+        found.append({"text": " ".join(example.words), "gold": gold, "predicted": guess})
+        if len(found) == limit:
+            break
+    return found
+
+
+def environment() -> dict[str, Any]:
+    """The processor and the versions a figure was measured with."""
+    model = platform.processor()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = lines[0].split(":", 1)[1].strip() if lines else model
+    return {"cpu": model, "cores": os.cpu_count(), **versions()}

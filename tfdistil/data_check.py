@@ -1,0 +1,48 @@
+"""``tfdistil data check``: look at the data of a recipe before training on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tfdistil.corpus import demo_sets, to_sources
+from tfdistil.data.check import DataReport, check
+from tfdistil.data.readers import ReadResult
+from tfdistil.data.source import load
+from tfdistil.recipe import Recipe
+from tfdistil.text.words import WordSplitter
+
+
+def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> DataReport:
+    """Read everything a recipe names and collect every broken line instead of stopping at one.
+
+    Args:
+        recipe: its ``data`` is read.
+        base: what its paths are relative to.
+        with_teacher: also count word pieces with the teacher's tokenizer.
+    """
+    names = ("train", "dev", "test", "transfer")
+    results: dict[str, ReadResult] = {}
+    if recipe.data.demo is not None:
+        for name, examples in demo_sets(recipe).items():
+            results[name] = ReadResult(tuple(examples), {}, ())
+    else:
+        split = WordSplitter(recipe.data.splitter).split
+        for name in names:
+            specs = getattr(recipe.data, name)
+            if specs:
+                sources = to_sources(specs, base, recipe.seed)
+                results[name] = load(sources, split=split, errors="collect")
+    tokenize = _tokenizer(recipe) if with_teacher else None
+    return check(*(results.get(name) for name in names), tokenize=tokenize)  # type: ignore[arg-type]
+
+
+def _tokenizer(recipe: Recipe) -> Callable[[str], Sequence[Any]] | None:
+    spec = recipe.teacher_spec()
+    if spec.checkpoint is None:
+        return None
+    from tfdistil.encoders.tokenizer import load_tokenizer
+
+    tokenizer = load_tokenizer(spec.checkpoint)
+    return lambda word: tokenizer.encode(word, add_special_tokens=False).ids

@@ -1,0 +1,99 @@
+"""What a finished run delivers: the file, the scores of every system, the timings, the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfdistil.comparison import compare, system_name, write_predictions
+from tfdistil.distill.rows import encode_rows
+from tfdistil.evaluation import predictions_of
+from tfdistil.files import write_json, write_text
+
+if TYPE_CHECKING:
+    from tfdistil.pipeline import Run
+
+
+def deliver(work: Run) -> dict[str, Any]:
+    """Export, evaluate, benchmark and report; each is done once.
+
+    Returns:
+        The content of ``metrics.json``.
+    """
+    folder = work.folder
+    folder.once("export", lambda: export_step(work))
+    folder.once("evaluate", lambda: evaluate_step(work))
+    folder.once("benchmark", lambda: benchmark_step(work))
+    metrics = compare(work)
+    write_json(folder.path / "metrics.json", metrics)
+
+    from tfdistil.report import write_report
+
+    work.screen.line("report")
+    write_report(metrics, folder.path / "history.csv", folder.path)
+    return metrics
+
+
+def export_length(work: Run) -> int:
+    """Pieces per call: what the recipe says, or what holds 99 % of dev, in steps of 8."""
+    if work.recipe.export.length is not None:
+        return work.recipe.export.length
+    featurizer = work.student().featurizer
+    lengths = encode_rows(work.corpus.dev, featurizer, None).lengths
+    length = int(-(-np.quantile(lengths, 0.99) // 8) * 8)
+    return max(16, min(length, featurizer.max_length))
+
+
+def export_step(work: Run) -> dict[str, Any]:
+    """Make ``student.tflite`` and check it against Keras."""
+    from tfdistil.export.exporter import export_student
+
+    work.screen.line("export")
+    student, corpus, spec = work.student(), work.corpus, work.recipe.export
+    length = export_length(work)
+    result = export_student(
+        student.model,
+        corpus.task,
+        student.featurizer,
+        corpus.splitter,
+        examples=corpus.dev,
+        out=work.folder.path / "student.tflite",
+        quantize=spec.quantize,
+        length=length,
+        batch=spec.batch,
+        head=spec.head,
+        max_drop=spec.max_drop,
+        languages=corpus.languages,
+    )
+    return result.to_json()
+
+
+def evaluate_step(work: Run) -> dict[str, Any]:
+    """Keep every system's predictions on dev and test."""
+    work.screen.line("evaluate")
+    sets = {name: examples for name, examples in work.corpus.sets().items() if examples}
+    systems = ["teacher", *(["twin"] if work.recipe.twin else []), "student", "tflite"]
+    for system in systems:
+        for name in ("dev", "test"):
+            if name in sets:
+                found = predictions_of(work, system, sets[name])
+                path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
+                write_text(path, write_predictions(found))
+        work.screen.line(f"  {system_name(system, work.recipe.export.quantize)}")
+    return {"systems": systems}
+
+
+def benchmark_step(work: Run) -> dict[str, Any]:
+    """Time the file, the run's own teacher and the reference in the same runtime, in one run."""
+    from tfdistil.benchmarks.run import benchmark_run
+
+    work.screen.line("benchmark")
+    return benchmark_run(
+        work.folder.path / "student.tflite",
+        work.teacher().model,
+        queries=work.recipe.benchmark.queries,
+        reference=work.recipe.benchmark.reference,
+        folder=work.folder.path / "benchmark",
+        screen=work.screen.line,
+    )

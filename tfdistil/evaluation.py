@@ -1,0 +1,122 @@
+"""``tfdistil evaluate``: score any run, teacher or file on any labelled data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfdistil.comparison import errors
+from tfdistil.data.example import Example
+from tfdistil.data.source import Source, load
+from tfdistil.errors import RecipeError
+from tfdistil.runtime import Runtime
+from tfdistil.tasks import Prediction, Task
+from tfdistil.text.words import WordSplitter
+
+if TYPE_CHECKING:
+    from tfdistil.pipeline import Run
+
+Evaluation = dict[str, dict[str, Any]]
+"""Set name to ``scores``, ``labels`` (per label) and ``errors``."""
+
+
+def _read(
+    path: Path, format: str | None, language: str | None, splitter: WordSplitter
+) -> tuple[Example, ...]:
+    from tfdistil.data.suggest import suggest
+
+    source = (
+        Source(path, format, language=language)
+        if format
+        else Source(path, suggest(path).format, language=language, options=suggest(path).options)
+    )
+    return load([source], split=splitter.split).examples
+
+
+def _evaluate(
+    task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], limit: int
+) -> dict[str, Any]:
+    for example in examples:
+        task.targets(example)  # a label the model does not know is an error, not a miss
+    return {
+        "examples": len(examples),
+        "scores": task.score(examples, predictions),
+        "labels": task.label_scores(examples, predictions),
+        "errors": errors(examples, predictions, limit),
+    }
+
+
+def runtime_predictions(runtime: Runtime, examples: Sequence[Example]) -> list[Prediction]:
+    """What an exported file says of examples, by their own words."""
+    logits = runtime.logits([(e.words, e.second) for e in examples])
+    return [runtime.task.decode(one) for one in logits]
+
+
+def evaluate_file(
+    model: Path, data: Path | None, format: str | None, language: str | None, limit: int = 10
+) -> Evaluation:
+    """Score an exported file; needs no training stack.
+
+    Raises:
+        RecipeError: no data.
+    """
+    if data is None:
+        raise RecipeError("give --data: a .tflite file has no data of its own")
+    runtime = Runtime(model)
+    examples = _read(data, format, language, runtime.splitter)
+    found = _evaluate(runtime.task, examples, runtime_predictions(runtime, examples), limit)
+    return {data.name: found}
+
+
+def evaluate_run(
+    folder: Path,
+    model: str,
+    data: Path | None,
+    format: str | None,
+    language: str | None,
+    limit: int = 10,
+) -> Evaluation:
+    """Score a model of a run: ``student``, ``twin``, ``teacher`` or ``tflite``."""
+    from tfdistil.pipeline import open_run
+
+    work = open_run(folder)
+    sets = work.corpus.score_sets()
+    if data is not None:
+        sets = {data.name: _read(data, format, language, work.corpus.splitter)}
+    return {
+        name: _evaluate(work.corpus.task, examples, predictions_of(work, model, examples), limit)
+        for name, examples in sets.items()
+    }
+
+
+def predictions_of(work: Run, model: str, examples: Sequence[Example]) -> list[Prediction]:
+    """What a model of a run says of examples."""
+    from tfdistil.distill.evaluate import Predictor
+    from tfdistil.distill.rows import encode_rows
+
+    if model == "tflite":
+        return runtime_predictions(Runtime(work.folder.path / "student.tflite"), examples)
+    head = "logits" if model == "teacher" else work.recipe.export.head
+    system: Any = work.teacher() if model == "teacher" else work.student(model)
+    predictor = Predictor(system.model, work.corpus.task, head)
+    return predictor.predict(encode_rows(examples, system.featurizer, None))
+
+
+def print_evaluation(found: Evaluation, as_json: bool) -> None:
+    """Write an evaluation to standard output."""
+    if as_json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return
+    for name, part in found.items():
+        scores = ", ".join(f"{key} {value:.2f}" for key, value in part["scores"].items())
+        print(f"{name}: {part['examples']} examples, {scores}")
+        width = max((len(label) for label in part["labels"]), default=0)
+        for label, row in part["labels"].items():
+            columns = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1"))
+            print(f"  {label:<{width}}  {columns}  support {row['support']:g}")
+        for error in part["errors"]:
+            print(f"  - {error['text']}")
+            print(f"    gold      {' '.join(error['gold'])}")
+            print(f"    predicted {' '.join(error['predicted'])}")

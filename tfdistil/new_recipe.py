@@ -1,0 +1,112 @@
+"""A first recipe for someone's own data, with comments that say what to change."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from tfdistil.data.suggest import suggest
+from tfdistil.recipe import parse_recipe
+
+TEACHER = "bert-base-multilingual-cased"
+
+COMMENTS = {
+    "name": "title of the report",
+    "task": "tags | intent_slots | classes | pair",
+    "data": "paths are relative to this file; formats and options: docs/data.md",
+    "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship",
+    "distill": "stages in order; this one is D1: gold labels and the teacher's logits together",
+    "export": "int8 runs on every phone; max_drop is how many points it may cost",
+    "benchmark": "times the file and the teacher in the same runtime",
+    "seed": "same seed, same result on the same machine",
+}
+
+
+def _source(path: Path, recipe_folder: Path) -> dict[str, Any]:
+    found = suggest(path)
+    line: dict[str, Any] = {"path": os.path.relpath(path, recipe_folder), "format": found.format}
+    if found.options:
+        line["options"] = dict(found.options)
+    return line
+
+
+def new_recipe(
+    task: str,
+    out: Path,
+    train: Path,
+    dev: Path | None = None,
+    test: Path | None = None,
+    transfer: Path | None = None,
+    teacher: str = TEACHER,
+) -> str:
+    """The text of a recipe for these files, checked to be valid.
+
+    Args:
+        task: ``tags``, ``intent_slots``, ``classes`` or ``pair``.
+        out: where it will be written; paths in it are relative to that.
+        train, dev, test: labelled files; without dev a tenth of train is set aside.
+        transfer: unlabelled text for the teacher to speak on; without it distillation has only
+            the training sentences.
+        teacher: a Hugging Face folder or hub id.
+
+    Raises:
+        DataError: a file whose format or columns cannot be told.
+    """
+    folder = out.resolve().parent
+    data = CommentedMap()
+    for name, path in (("train", train), ("dev", dev), ("test", test), ("transfer", transfer)):
+        if path is not None:
+            data[name] = [_source(path.resolve(), folder)]
+    if dev is None:
+        data["dev_fraction"] = 0.1
+    checkpoint = Path(teacher)
+    if checkpoint.is_dir():
+        teacher = os.path.relpath(checkpoint.resolve(), folder)
+    stream: Any = ["train", "transfer"] if transfer is not None else "train"
+    tree = CommentedMap(
+        name=out.stem,
+        task=task,
+        data=data,
+        models={
+            "teacher": {
+                "checkpoint": teacher,
+                "fine_tune": {"epochs": 4, "learning_rate": 5.0e-5, "batch_size": 32},
+            },
+            "student": {
+                "kind": "bilstm",
+                "width": 200,
+                "embedding": {"width": 50, "init": "svd"},
+                "dropout": 0.2,
+            },
+        },
+        distill=[
+            {
+                "name": "joint",
+                "terms": [
+                    {"loss": "cross_entropy", "stream": stream},
+                    {"loss": "logit_mse", "stream": stream},
+                ],
+                "optimizer": {"high": 2.0e-3, "low": 1.0e-8, "schedule": "cosine"},
+                "batch_size": 128,
+                "stop": {"epochs": 20, "patience": 5},
+            }
+        ],
+        export={"quantize": "int8", "max_drop": 0.5},
+        benchmark={"queries": 1000},
+        seed=13,
+    )
+    for key, text in COMMENTS.items():
+        tree.yaml_set_comment_before_after_key(key, before=text)
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 100
+    stream_out = io.StringIO()
+    yaml.dump(tree, stream_out)
+    text = stream_out.getvalue()
+    parse_recipe(YAML().load(text), str(out))
+    return text

@@ -1,0 +1,37 @@
+"""What a run found, as a page to look at and a model card to ship with the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["write_report"]
+
+
+def write_report(metrics: dict[str, Any], history: Path | None, folder: Path) -> list[Path]:
+    """Write ``report.html`` and ``MODEL_CARD.md`` into a run folder, each whole or not at all.
+
+    Args:
+        metrics: the content of ``metrics.json``; see ``docs/report.md`` for its keys.
+        history: ``history.csv`` of the run; None, or a file that is not there, leaves out the
+            learning curves.
+        folder: the run folder.
+
+    Returns:
+        The two files.
+
+    Raises:
+        DataError: metrics or history are not of their shape.
+    """
+    from tfdistil.files import write_text
+    from tfdistil.report.html import render_html
+    from tfdistil.report.model_card import render_model_card
+
+    folder = Path(folder)
+    pages = {
+        folder / "report.html": render_html(metrics, history),
+        folder / "MODEL_CARD.md": render_model_card(metrics),
+    }
+    for path, text in pages.items():
+        write_text(path, text)
+    return list(pages)

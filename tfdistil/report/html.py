@@ -1,0 +1,121 @@
+"""The page of a run: one file, no network, no script."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tfdistil.report import answer, tables
+from tfdistil.report.history import History, read_history
+from tfdistil.report.mistakes import mistakes
+from tfdistil.report.plots import all_plots
+from tfdistil.report.results import Results, set_name
+
+_TASKS = {
+    "tags": "sequence tagging",
+    "intent_slots": "intent and slots",
+    "classes": "classification",
+    "pair": "classification of sentence pairs",
+}
+_DATA_ORDER = ("train", "dev", "test", "transfer", "transfer_dropped", "test_seen_in_train")
+_EXPORT_TABLES = ("ops", "drift", "agreement", "flex", "custom")
+MISTAKES_AT_ONCE = 8
+"""Examples shown before the reader asks for the rest."""
+
+
+def task_name(task: str) -> str:
+    """``tags`` as ``sequence tagging``."""
+    return _TASKS.get(task, task.replace("_", " "))
+
+
+@cache
+def environment() -> Any:
+    """The templates; HTML is escaped unless it is marked as safe, and unknown names are errors."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=select_autoescape(enabled_extensions=("html.j2",)),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render_html(metrics: dict[str, Any], history: Path | None = None) -> str:
+    """The report of a run as one HTML page.
+
+    The same input gives the same text.
+
+    Args:
+        metrics: the content of ``metrics.json``.
+        history: ``history.csv``, or None.
+
+    Raises:
+        DataError: metrics or history are not of their shape.
+    """
+    results = Results(metrics)
+    curves = read_history(history)
+    return environment().get_template("report.html.j2").render(**_view(results, curves))
+
+
+def _view(results: Results, history: History) -> dict[str, Any]:
+    """All that the template shows."""
+    export, data = dict(results.part("export")), results.part("data")
+    shown = {name: value for name, value in export.items() if name not in _EXPORT_TABLES}
+    drift = export.get("drift")
+    export_tables = [
+        tables.facts_table("The file", shown, ("quantize", "min_runtime", "float_ops")),
+        tables.facts_table("Drift from Keras to the file", drift) if drift else None,
+        *tables.nested_tables(shown),
+        *(tables.nested_tables({"drift": drift}) if _has_nested(drift) else []),
+        tables.ops_table(results),
+    ]
+    return {
+        "name": results.name,
+        "subtitle": _subtitle(results),
+        "sentence": answer.sentence(results),
+        "figures": answer.figures(results),
+        "systems": tables.systems_table(results),
+        "gain": answer.gain(results),
+        "plots": all_plots(results, history),
+        "unreadable": history.unreadable,
+        "reference": results.reference,
+        "quality": _present(tables.metrics_table(results)),
+        "speed": _present(tables.speed_table(results)),
+        "breakdown": _present(tables.languages_table(results), tables.labels_table(results)),
+        "mistakes": {
+            set_name(where): found
+            for where in results.part("errors")
+            if (found := mistakes(results, where))
+        },
+        "at_once": MISTAKES_AT_ONCE,
+        "export": _present(*export_tables),
+        "data": _present(
+            tables.facts_table("Sentences", data, _DATA_ORDER), *tables.nested_tables(data)
+        ),
+        "circumstances": _present(
+            tables.clock_table(results),
+            tables.facts_table("Environment", results.part("environment")),
+        ),
+        "command": results.data.get("command"),
+    }
+
+
+def _has_nested(value: Any) -> bool:
+    return isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values())
+
+
+def _present(*found: tables.Table | None) -> list[tables.Table]:
+    return [table for table in found if table is not None]
+
+
+def _subtitle(results: Results) -> str:
+    parts = [task_name(results.task)]
+    if results.languages:
+        parts.append(", ".join(results.languages))
+    for key in ("seed", "date"):
+        if results.data.get(key) is not None:
+            parts.append(f"{key} {results.data[key]}")
+    return " · ".join(parts)

@@ -1,0 +1,295 @@
+"""The pictures of a report. Matplotlib is loaded when one is drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfdistil.report import units
+from tfdistil.report.history import History, Phase
+from tfdistil.report.results import Results, System, metric_name, set_name
+from tfdistil.report.svg import COLOURS, FAINT, INK, canvas, inline_svg
+
+_MODEL_KINDS = {"teacher": "teacher", "student": "student", "twin": "twin"}
+_MODEL_NAMES = {"twin": "student (no distillation)", "student": "student (distilled)"}
+_SPARE = ("reference", "tflite")
+_MARKERS = {"teacher": "s", "twin": "v", "student": "o", "tflite": "D", "reference": "X"}
+_MOST_LANGUAGES = 40
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture with what stands under it.
+
+    Attributes:
+        svg: an ``<svg>`` element for the inside of a page.
+        caption: one sentence, plain text.
+    """
+
+    svg: str
+    caption: str
+
+
+def all_plots(results: Results, history: History) -> list[Plot]:
+    """Every picture there are numbers for."""
+    made = [
+        *learning_curves(results, history),
+        loss_curves(history),
+        score_and_size(results),
+        latencies(results),
+        languages(results),
+    ]
+    return [plot for plot in made if plot is not None]
+
+
+def _model_name(model: str) -> str:
+    return _MODEL_NAMES.get(model, model.replace("_", " "))
+
+
+def _colour(model: str, others: Sequence[str]) -> str:
+    """Colour of a model by its role; models beyond the usual three take turns."""
+    kind = _MODEL_KINDS.get(model)
+    if kind is None:
+        extra = [name for name in others if name not in _MODEL_KINDS]
+        kind = _SPARE[extra.index(model) % len(_SPARE)]
+    return COLOURS[kind]
+
+
+def _monitors_loss(results: Results, phase: Phase) -> bool:
+    return results.part("monitors").get(phase.stage) == "loss"
+
+
+def learning_curves(results: Results, history: History) -> list[Plot]:
+    """The dev metric over updates: the teachers in one picture, the students in another.
+
+    Phases whose best weights were chosen by a loss have no dev metric and leave a gap.
+    """
+    metric = metric_name(results.metric)
+    teachers = [name for name in history.models if name.startswith("teacher")]
+    students = [name for name in history.models if name not in teachers]
+    plots = []
+    for name, title, models in (
+        ("teacher-curve", "Fine-tuning the teacher", teachers),
+        ("student-curve", "Training the student", students),
+    ):
+        curves = {
+            model: [p for p in history.models[model] if not _monitors_loss(results, p)]
+            for model in models
+        }
+        plot = _curves(name, title, f"{metric} on dev", "monitored", curves, history)
+        if plot is not None:
+            plots.append(plot)
+    return plots
+
+
+def loss_curves(history: History) -> Plot | None:
+    """The training loss of every model over its updates."""
+    return _curves(
+        "loss-curve", "Training loss", "loss", "loss", dict(history.models), history, log=True
+    )
+
+
+def _curves(
+    name: str,
+    title: str,
+    label: str,
+    value: str,
+    models: dict[str, list[Phase]],
+    history: History,
+    log: bool = False,
+) -> Plot | None:
+    models = {m: phases for m, phases in models.items() if any(p.values.get(value) for p in phases)}
+    if not models:
+        return None
+    ends = []
+    with canvas() as (figure, axes):
+        values: list[float] = []
+        for model, phases in models.items():
+            xs: list[float] = []
+            ys: list[float] = []
+            for phase in phases:
+                x, y = phase.curve(value)
+                xs += [*x, math.nan] if log else x
+                ys += [*y, math.nan] if log else y
+            values += [y for y in ys if math.isfinite(y)]
+            colour = _colour(model, list(history.models))
+            kind = _MODEL_KINDS.get(model, "")
+            axes.plot(
+                xs,
+                ys,
+                color=colour,
+                label=_model_name(model),
+                marker=_MARKERS.get(kind, "."),
+                markersize=3.5,
+                linestyle="--" if model == "twin" else "-",
+            )
+            finite = [y for y in ys if math.isfinite(y)]
+            if finite:
+                text = f"{finite[0]:.4g} at first, {finite[-1]:.4g} at the end"
+                best = "" if log else f", {max(finite):.4g} at best"
+                ends.append(f"{_model_name(model)}: {text}{best}")
+        if log and values and min(values) > 0 and max(values) > 5 * min(values):
+            axes.set_yscale("log")
+        _stage_lines(axes, models.get("student", []))
+        axes.set_xlabel("updates")
+        axes.set_ylabel(label)
+        axes.xaxis.set_major_formatter(lambda x, _: units.count(x) if x >= 0 else "")
+        if len(models) > 1:
+            axes.legend(loc="best")
+        description = f"{label} over updates. " + "; ".join(ends) + "."
+        svg = inline_svg(figure, name, title, description)
+    return Plot(svg, f"{title}: {label} over updates.")
+
+
+def _stage_lines(axes: Any, phases: list[Phase]) -> None:
+    """A line where a stage of the student begins, with its name if there is room."""
+    starts = [
+        phase
+        for before, phase in zip([None, *phases], phases, strict=False)
+        if before is None or before.stage != phase.stage
+    ]
+    if len(starts) < 2:
+        return
+    for phase in starts:
+        axes.axvline(phase.start, color=INK, linewidth=0.8, linestyle=":")
+        if len(starts) <= 5:
+            axes.annotate(
+                phase.stage,
+                (phase.start, 1.0),
+                (2, 2),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                fontsize=8,
+            )
+
+
+def score_and_size(results: Results) -> Plot | None:
+    """The main score of each system against the bytes of its file, on a logarithmic axis."""
+    where = results.main_set
+    shown = [
+        (system, system.bytes, score)
+        for system in results.systems
+        if (score := results.score(system, where)) is not None and system.bytes
+    ]
+    if where is None or len(shown) < 2:
+        return None
+    metric = metric_name(results.metric)
+    with canvas() as (figure, axes):
+        axes.set_xscale("log")
+        for system, count, score in shown:
+            axes.plot(
+                [count],
+                [score],
+                color=COLOURS.get(system.kind, INK),
+                marker=_MARKERS.get(system.kind, "o"),
+                markersize=8,
+                linestyle="none",
+                label=f"{system.name} ({units.size(count)})",
+            )
+        sizes = [count for _, count, _ in shown]
+        axes.set_xlim(min(sizes) / 2.5, max(sizes) * 2.5)
+        axes.margins(y=0.2)
+        _log_ticks(axes, units.size)
+        axes.set_xlabel("size of the file")
+        axes.set_ylabel(f"{metric} on {set_name(where)}")
+        figure.legend(loc="outside lower center", ncols=1)
+        description = "; ".join(
+            f"{system.name}: {units.points(score)} at {units.size(count)}"
+            for system, count, score in shown
+        )
+        svg = inline_svg(figure, "size", f"{metric} against file size", f"{description}.")
+    return Plot(svg, f"{metric} on {set_name(where)} against file size (logarithmic).")
+
+
+def latencies(results: Results) -> Plot | None:
+    """The time for one text of each timed model: a bar to the median, a whisker to p99."""
+    timed = [system for system in results.timed if system.online]
+    if not timed:
+        return None
+    with canvas(height=1.2 + 0.48 * len(timed)) as (figure, axes):
+        medians = [system.online or 0.0 for system in timed]
+        highest = max(max((s.latency.online.values() if s.latency else [])) for s in timed)
+        axes.set_xscale("log")
+        # Bars need a beginning; on a logarithmic axis it is the decade below the smallest value.
+        start = 10 ** math.floor(math.log10(min(medians) * 0.7))
+        for row, system in enumerate(timed):
+            assert system.latency is not None
+            median, tail = medians[row], system.latency.online.get("p99", medians[row])
+            colour = COLOURS.get(system.kind, INK)
+            axes.barh(row, median - start, left=start, height=0.55, color=colour)
+            axes.plot([median, tail], [row, row], color=INK, linewidth=1.2)
+            axes.plot([tail], [row], color=INK, marker="|", markersize=8)
+            axes.annotate(
+                f"{units.milliseconds(median)} ms",
+                (tail, row),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+            )
+        axes.set_xlim(start, highest * 9)
+        axes.set_yticks(range(len(timed)), [_short(system) for system in timed])
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        _log_ticks(axes, units.significant)
+        axes.set_xlabel("ms for one text")
+        description = "; ".join(
+            f"{system.name}: median {units.milliseconds(system.online)} ms" for system in timed
+        )
+        svg = inline_svg(figure, "latency", "Time for one text", f"{description}.")
+    return Plot(
+        svg, "Time for one text (batch 1, logarithmic): the bar ends at p50, the whisker at p99."
+    )
+
+
+def _short(system: System) -> str:
+    return system.name if len(system.name) <= 24 else system.name[:23] + "…"
+
+
+def _log_ticks(axes: Any, text: Any) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(lambda value, _: text(value))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def languages(results: Results) -> Plot | None:
+    """The main score by language: the teacher beside what the run delivers."""
+    where = results.main_set
+    tables = results.per_language(where)
+    chosen = [s for s in (results.teacher, results.delivered) if s and s.name in tables]
+    codes = sorted({code for system in chosen for code in tables[system.name]})
+    if where is None or not chosen or not 2 <= len(codes) <= _MOST_LANGUAGES:
+        return None
+    metric = metric_name(results.metric)
+    height = 0.8 / len(chosen)
+    with canvas(height=1.3 + 0.24 * len(codes) * len(chosen)) as (figure, axes):
+        for place, system in enumerate(chosen):
+            rows = [tables[system.name].get(code, math.nan) for code in codes]
+            offset = (place - (len(chosen) - 1) / 2) * height
+            bars = axes.barh(
+                [i + offset for i in range(len(codes))],
+                rows,
+                height=height * 0.92,
+                color=COLOURS.get(system.kind, INK),
+                label=system.name,
+            )
+            texts = ["" if math.isnan(row) else units.points(row) for row in rows]
+            axes.bar_label(bars, texts, padding=3, fontsize=9)
+        axes.set_yticks(range(len(codes)), codes)
+        axes.invert_yaxis()
+        axes.set_xlim(0, 112)
+        axes.set_xticks(range(0, 101, 20))
+        axes.grid(visible=False, axis="y")
+        axes.spines["left"].set_color(FAINT)
+        axes.set_xlabel(f"{metric} on {set_name(where)}")
+        figure.legend(loc="outside lower center", ncols=2)
+        description = "; ".join(
+            f"{code}: "
+            + ", ".join(f"{s.name} {units.points(tables[s.name].get(code))}" for s in chosen)
+            for code in codes
+        )
+        svg = inline_svg(figure, "languages", f"{metric} by language", f"{description}.")
+    return Plot(svg, f"{metric} by language on {set_name(where)}.")

@@ -1,0 +1,265 @@
+"""The tables that the page and the model card share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tfdistil.report import units
+from tfdistil.report.results import Results, System, metric_name, set_name
+
+QUANTILES = ("p50", "p90", "p99")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns; the first column names the row.
+
+    Attributes:
+        caption: what the table shows.
+        head: a name per column, the first one of the row names.
+        rows: as many cells per row as there are columns.
+        groups: ``(title, columns)`` above the head, or nothing.
+        strong: the row that matters most, or None.
+        text: columns, by number, that hold text rather than numbers.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    groups: tuple[tuple[str, int], ...] = ()
+    strong: int | None = None
+    text: tuple[int, ...] = ()
+
+    @property
+    def flat_head(self) -> tuple[str, ...]:
+        """Column names that need no groups above them."""
+        if not self.groups:
+            return self.head
+        titles = [title for title, columns in self.groups for _ in range(columns)]
+        return tuple(f"{t} {h}".strip() for t, h in zip(titles, self.head, strict=True))
+
+
+def _quantiles(system: System) -> tuple[str, ...]:
+    online = system.latency.online if system.latency else {}
+    return tuple(units.milliseconds(online.get(key)) for key in QUANTILES)
+
+
+def systems_table(results: Results) -> Table:
+    """One row per system: metric and retention per set, parameters, bytes, latency."""
+    sets, metric = results.sets, metric_name(results.metric)
+    kept = [name for name in sets if results.retention(results.delivered, name) is not None]
+    rows = []
+    for system in results.systems:
+        rows.append(
+            (
+                system.name,
+                *(units.points(results.score(system, name)) for name in sets),
+                *(units.percent(results.retention(system, name)) for name in kept),
+                units.count(system.parameters),
+                units.size(system.bytes),
+                *_quantiles(system),
+            )
+        )
+    groups = [("", 1), (metric, len(sets)), ("retention", len(kept)), ("", 2)]
+    groups.append(("ms per text", len(QUANTILES)))
+    names = [set_name(name) for name in sets]
+    return Table(
+        "Quality, size and speed of every system of this run",
+        ("system", *names, *map(set_name, kept), "parameters", "file", *QUANTILES),
+        tuple(rows),
+        tuple((title, columns) for title, columns in groups if columns),
+        next((i for i, s in enumerate(results.systems) if s is results.delivered), None),
+    )
+
+
+def metrics_table(results: Results) -> Table | None:
+    """Every other score, by set and system; None where the main metric is the only one."""
+    names: list[str] = []
+    for system in results.systems:
+        for scores in system.scores.values():
+            names += [name for name in scores if name not in names and name != results.metric]
+    if not names:
+        return None
+    names = [results.metric, *names]
+    rows = [
+        (
+            f"{set_name(where)}: {system.name}",
+            *(units.points(system.scores[where].get(name)) for name in names),
+        )
+        for where in results.sets
+        for system in results.systems
+        if where in system.scores
+    ]
+    head = ("set and system", *map(metric_name, names))
+    return Table("All metrics, in percent", head, tuple(rows))
+
+
+def speed_table(results: Results) -> Table | None:
+    """Every timed model; scores are left out, since the reference shape has none."""
+    if not results.timed:
+        return None
+    timed = results.timed
+    rows = []
+    for system in timed:
+        latency = system.latency
+        assert latency is not None
+        row = [
+            system.name + (" (random weights)" if system.kind == "reference" else ""),
+            units.size(system.bytes),
+            *_quantiles(system),
+            *(units.milliseconds(latency.batch.get(key)) for key in QUANTILES),
+            units.count(latency.queries_per_second),
+            units.size(latency.peak_rss),
+        ]
+        for other in (results.teacher, results.reference):
+            if other is not None:
+                own = None if system.kind in ("teacher", "reference") else system
+                row += [
+                    units.ratio(results.smaller(other, own) if own else None),
+                    units.ratio(results.faster(other, own) if own else None),
+                ]
+        rows.append(tuple(row))
+    groups = [("", 2), ("one text, ms", 3), ("one batch, ms", 3), ("", 2)]
+    head = ["model", "file", *QUANTILES, *QUANTILES, "texts/s", "peak memory"]
+    for other, title in ((results.teacher, "than teacher"), (results.reference, "than reference")):
+        if other is not None:
+            groups.append((title, 2))
+            head += ["smaller", "faster"]
+    strong = next((i for i, s in enumerate(timed) if s is results.delivered), None)
+    caption = "Size and speed in the same runtime, in the same run"
+    return _without_empty(Table(caption, tuple(head), tuple(rows), tuple(groups), strong))
+
+
+def _without_empty(table: Table) -> Table:
+    """Leave out columns in which nothing was measured."""
+    keep = [
+        column
+        for column in range(len(table.head))
+        if column == 0 or any(row[column] != units.NOTHING for row in table.rows)
+    ]
+    groups, start = [], 0
+    for title, columns in table.groups:
+        width = sum(start <= column < start + columns for column in keep)
+        start += columns
+        if width:
+            groups.append((title, width))
+    return Table(
+        table.caption,
+        tuple(table.head[column] for column in keep),
+        tuple(tuple(row[column] for column in keep) for row in table.rows),
+        tuple(groups),
+        table.strong,
+        table.text,
+    )
+
+
+def languages_table(results: Results) -> Table | None:
+    """The main metric by language: one column per system, and how far the languages are apart."""
+    where = results.main_set
+    tables = results.per_language(where)
+    codes = sorted({code for row in tables.values() for code in row})
+    if where is None or len(codes) < 2:
+        return None
+    rows = [
+        (code, *(units.points(row.get(code)) for row in tables.values())) for code in codes
+    ]
+    spreads = (max(row.values()) - min(row.values()) for row in tables.values())
+    rows.append(("best minus worst", *map(units.points, spreads)))
+    caption = f"{metric_name(results.metric)} by language on {set_name(where)}"
+    return Table(caption, ("language", *tables), tuple(rows))
+
+
+def labels_table(results: Results) -> Table | None:
+    """Precision, recall and F1 by label of the delivered model, beside the teacher's F1."""
+    where, delivered = results.main_set, results.delivered
+    if where is None or delivered is None:
+        return None
+    tables = results.part("per_label", where)
+    name = delivered.name if delivered.name in tables else next(iter(tables), None)
+    if name is None:
+        return None
+    own = results.part("per_label", where, name)
+    teacher = results.teacher
+    other: Mapping[str, Any] = {}
+    if teacher is not None and teacher.name != name and teacher.name in tables:
+        other = results.part("per_label", where, teacher.name)
+    rows = []
+    for label, scores in sorted(own.items(), key=lambda item: (-_support(item[1]), item[0])):
+        row = [label, units.count(scores.get("support"))]
+        row += [units.points(scores.get(key)) for key in ("precision", "recall", "f1")]
+        if other:
+            base = (other.get(label) or {}).get("f1")
+            f1 = scores.get("f1")
+            gap = None if base is None or f1 is None else f1 - base
+            row += [units.points(base), units.signed(gap)]
+        rows.append(tuple(row))
+    head = ["label", "examples", "precision", "recall", "F1"]
+    if other:
+        head += ["teacher F1", "difference"]
+    return Table(f"{name} by label on {set_name(where)}", tuple(head), tuple(rows))
+
+
+def _support(scores: Mapping[str, Any]) -> float:
+    return float(scores.get("support") or 0)
+
+
+def facts_table(caption: str, facts: Mapping[str, Any], names: Sequence[str] = ()) -> Table | None:
+    """The plain values of a mapping, those in ``names`` first; None where there are none."""
+    order = [n for n in names if n in facts] + [n for n in facts if n not in names]
+    rows = [
+        (_words(name), units.plain(facts[name]))
+        for name in order
+        if not isinstance(facts[name], Mapping)
+    ]
+    text = (1,) if any(isinstance(value, str) for value in facts.values()) else ()
+    return Table(caption, ("what", "value"), tuple(rows), text=text) if rows else None
+
+
+def nested_tables(facts: Mapping[str, Any]) -> list[Table]:
+    """Mappings inside a mapping, one table each: set to numbers becomes a column per set."""
+    tables = []
+    for name, inner in facts.items():
+        if not isinstance(inner, Mapping) or not inner:
+            continue
+        if not all(isinstance(values, Mapping) for values in inner.values()):
+            table = facts_table(_words(name), inner)
+            tables += [table] if table else []
+            continue
+        keys = list(dict.fromkeys(key for values in inner.values() for key in values))
+        rows = tuple(
+            (str(key), *(units.plain(values.get(key)) for values in inner.values()))
+            for key in keys
+        )
+        tables.append(Table(_words(name), (_words(name), *map(set_name, inner)), rows))
+    return tables
+
+
+def ops_table(results: Results) -> Table | None:
+    """Operators of the exported graph, most frequent first."""
+    ops = results.part("export", "ops")
+    if not ops:
+        return None
+    rows = sorted(((str(n), int(c)) for n, c in ops.items()), key=lambda row: (-row[1], row[0]))
+    total = sum(c for _, c in rows)
+    return Table(
+        f"Operators of the graph, {total:,} in all",
+        ("operator", "count"),
+        tuple((name, f"{c:,}") for name, c in rows),
+    )
+
+
+def clock_table(results: Results) -> Table | None:
+    """Wall-clock time of each step."""
+    clock = results.part("wall_clock_s")
+    if not clock:
+        return None
+    rows = [(_words(name), units.duration(seconds)) for name, seconds in clock.items()]
+    if len(rows) > 1 and "total" not in clock:
+        rows.append(("total", units.duration(sum(clock.values()))))
+    return Table("Wall-clock time", ("step", "time"), tuple(rows))
+
+
+def _words(name: Any) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,73 @@
+"""The end of ``tfdistil run``: the table, where the report is, and what to type next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
+
+
+def _size(count: float | None) -> str:
+    if count is None:
+        return "–"
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count:.0f} B"
+
+
+def summary_table(metrics: dict[str, Any]) -> Table:
+    """Every system in a row: scores, what is left of the teacher, size, latency."""
+    metric = metrics["metric"]
+    sets = [name for name in SETS if name in metrics["systems"][0]["scores"]]
+    last = sets[-1] if sets[-1] != "test_unseen" else "test"
+    table = Table(title=f"{metrics['name']}: {metric.replace('_', ' ')}", title_justify="left")
+    table.add_column("system")
+    for name in sets:
+        table.add_column(SETS[name], justify="right")
+    table.add_column("of teacher", justify="right")
+    table.add_column("parameters", justify="right")
+    table.add_column("file", justify="right")
+    table.add_column("p50 ms", justify="right")
+    for system in metrics["systems"]:
+        latency = system["latency"]
+        table.add_row(
+            system["name"],
+            *(f"{system['scores'][name][metric]:.2f}" for name in sets),
+            f"{metrics['retention'][last][system['name']]:.1f} %"
+            if system["name"] in metrics["retention"][last]
+            else "100 %",
+            f"{system['parameters'] / 1e6:.2f} M",
+            _size(system["bytes"]),
+            f"{latency['online_ms']['p50']:.3f}" if latency else "–",
+        )
+    reference = metrics.get("reference")
+    if reference:
+        table.add_row(
+            f"{reference['name']} (no score)",
+            *("" for _ in sets),
+            "",
+            f"{reference['parameters'] / 1e6:.0f} M",
+            _size(reference["bytes"]),
+            f"{reference['latency']['online_ms']['p50']:.3f}",
+        )
+    return table
+
+
+def print_summary(metrics: dict[str, Any], folder: Path) -> None:
+    """Write the table, the ratios, the report's path and the next command."""
+    console = Console(highlight=False)
+    console.print(summary_table(metrics))
+    for name, ratio in metrics.get("ratios", {}).items():
+        console.print(f"  {name}: {ratio:.1f}x", markup=False)
+    console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
+    example = metrics["examples"][0] if metrics.get("examples") else "your text"
+    console.print(
+        f'try it:  tfdistil predict {folder / "student.tflite"} "{example}"',
+        markup=False,
+        soft_wrap=True,
+    )
