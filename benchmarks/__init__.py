@@ -1,0 +1,1 @@
+"""How fast, how large: any ``.tflite`` files beside each other in the stock runtime."""

@@ -20,6 +20,8 @@ from tfdistil.errors import ExportError
 from tfdistil.export.quantize import QUANTIZE
 from tfdistil.export.slim import slim
 
+WORKER = "tfdistil.export.convert_worker"
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -77,7 +79,7 @@ def convert(
             "output": str(folder / "model.tflite"),
         }
         (folder / "job.json").write_text(json.dumps(job), "utf-8")
-        _run_worker(folder / "job.json")
+        _run([sys.executable, "-m", WORKER, str(folder / "job.json")])
         return slim((folder / "model.tflite").read_bytes())
 
 
@@ -89,11 +91,11 @@ def _save(model: keras.Model, entries: Mapping[str, Entry], folder: Path) -> Non
     archive.write_out(str(folder), verbose=False)
 
 
-def _run_worker(job: Path) -> None:
+def _run(command: list[str]) -> None:
     # The calibrator runs the graph on the CPU; a GPU would only cost start-up time and memory.
     environment = os.environ | {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     done = subprocess.run(
-        [sys.executable, "-m", "tfdistil.export.convert_worker", str(job)],
+        command,
         capture_output=True,
         text=True,
         errors="replace",

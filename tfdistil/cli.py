@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="tfdistil",
         description="Distil a transformer into an int8 TensorFlow Lite model that fits on a phone.",
-        epilog="Start with `tfdistil run demo --out runs/demo`, or with your data: `tfdistil init`.",
+        epilog="Start with: tfdistil run demo --out runs/demo, or tfdistil init for your data.",
     )
     from importlib import metadata
 
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except ModuleNotFoundError as error:
         print(
-            f"tfdistil: {error.name} is not installed; training needs `pip install tfdistil[train]`",
+            f"tfdistil: {error.name} is missing; training needs `pip install tfdistil[train]`",
             file=sys.stderr,
         )
         return 2

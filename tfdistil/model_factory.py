@@ -11,7 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from tfdistil.corpus import Corpus
-from tfdistil.encoders import load_encoder, load_tokenizer, save_encoder, scratch_encoder
+from tfdistil.distill.masking import mask_pieces
+from tfdistil.distill.streams import Transform
+from tfdistil.encoders import Encoder, load_encoder, load_tokenizer, save_encoder, scratch_encoder
 from tfdistil.files import write_json
 from tfdistil.recipe import StudentSpec, TeacherSpec
 from tfdistil.students import build_student
@@ -87,6 +89,34 @@ def _featurizer(tokenizer: Any, model: Any, max_length: int, task: Task) -> Subw
         min(max_length, model.config.max_length),
         alignment=_alignment(task),
         token_types=model.config.type_vocabulary > 1,
+    )
+
+
+def with_mlm_head(teacher: Teacher, seed: int) -> Encoder:
+    """An encoder like the teacher's, with a masked-language head instead of the task's."""
+    encoder = Encoder(teacher.model.config, mlm=True, seed=seed)
+    copy_body(teacher.model, encoder)
+    return encoder
+
+
+def copy_body(source: Encoder, target: Encoder) -> None:
+    """Copy all weights but those of the heads."""
+    weights = dict(source.layer_groups())
+    for name, group in target.layer_groups():
+        if name != "heads":
+            for mine, theirs in zip(group, weights[name], strict=True):
+                mine.assign(theirs)
+
+
+def masking_for(teacher: Teacher, probability: float) -> Transform:
+    """Masking with the teacher's own special pieces."""
+    featurizer = teacher.featurizer
+    special = (featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
+    return mask_pieces(
+        featurizer.tokenizer.token_to_id("[MASK]"),
+        teacher.model.config.vocabulary,
+        frozenset(special),
+        probability,
     )
 
 

@@ -12,7 +12,7 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,20 @@ from tfdistil.files import new_folder
 from tfdistil.model_factory import (
     Student,
     Teacher,
+    copy_body,
     load_student,
     load_teacher,
     make_student,
     make_teacher,
+    masking_for,
     save_student,
     save_teacher,
+    with_mlm_head,
 )
 from tfdistil.recipe import (
     FineTuneSpec,
     OptimizerSpec,
+    PretrainSpec,
     Recipe,
     StageSpec,
     StopSpec,
@@ -171,11 +175,49 @@ def train_teacher(work: Run) -> dict[str, Any]:
     spec = work.recipe.teacher_spec()
     work.screen.line("teacher")
     teacher = make_teacher(spec, work.corpus, work.recipe.seed)
+    if spec.scratch is not None and spec.scratch.pretrain is not None:
+        _pretrain(work, teacher, spec.scratch.pretrain)
     if spec.fine_tune is not False:
         _schedule(work, {"teacher": teacher}).run([fine_tuning_stage(spec.fine_tune)])
     with new_folder(work.folder.path / "teacher") as target:
         save_teacher(teacher, work.corpus.task, target)
     return {"parameters": teacher.model.count_params()}
+
+
+def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
+    """Masked-language pre-training: one stage on a stream that is masked afresh in each pass."""
+    model = with_mlm_head(teacher, work.recipe.seed)
+    texts = [replace(e, tags=None, label=None) for e in (*work.corpus.train, *work.corpus.transfer)]
+    held_out = max(1, min(500, len(texts) // 20))
+    masking = masking_for(teacher, spec.probability)
+    schedule = Schedule(
+        {"encoder": Teacher(model, teacher.featurizer)},
+        {"mlm": texts[:-held_out], "mlm_held_out": texts[-held_out:]},
+        work.corpus.task,
+        work.folder.path,
+        seed=work.recipe.seed,
+        callbacks=lambda phase, updates: [ProgressBar(work.screen, phase, updates)],
+        transforms={"mlm": masking, "mlm_held_out": masking},
+    )
+    stage = StageSpec(
+        name="pretrain",
+        terms=[TermSpec(loss="masked_lm", stream="mlm", head="logits")],
+        teacher=None,
+        student="encoder",
+        optimizer=OptimizerSpec(
+            high=spec.learning_rate, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1.0
+        ),
+        batch_size=spec.batch_size,
+        stop=StopSpec(
+            epochs=spec.updates,
+            updates=spec.updates,
+            every=max(1, spec.updates // 4),
+            monitor="loss",
+            on="mlm_held_out",
+        ),
+    )
+    schedule.run([stage])
+    copy_body(model, teacher.model)
 
 
 def fine_tuning_stage(spec: FineTuneSpec) -> StageSpec:

@@ -93,7 +93,7 @@ class StopSpec(Part):
     patience: int | None = Field(None, ge=1, description="checks without improvement; none: all")
     every: int | None = Field(None, ge=1, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
-    on: Literal["dev", "transfer_held_out"] = Field("dev", description="the set it is taken on")
+    on: str = Field("dev", description="the set it is taken on; `transfer_held_out` for losses")
 
     @model_validator(mode="after")
     def _has_labels(self) -> StopSpec:
@@ -180,6 +180,15 @@ class FineTuneSpec(Part):
     patience: int | None = Field(None, ge=1, description="epochs without a better dev metric")
 
 
+class PretrainSpec(Part):
+    """Masked-language pre-training on the sentences of train and transfer, without labels."""
+
+    updates: int = Field(2000, ge=1, description="optimizer steps")
+    learning_rate: float = Field(1e-3, gt=0, description="peak")
+    batch_size: int = Field(64, ge=1, description="rows in a step")
+    probability: float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
+
+
 class ScratchSpec(Part):
     """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
 
@@ -189,6 +198,7 @@ class ScratchSpec(Part):
     inner: int = Field(512, ge=1, description="feed-forward size")
     vocabulary: int = Field(4000, ge=100, description="word pieces")
     lowercase: bool = Field(False, description="fold case in the tokenizer")
+    pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
 
 
 class TeacherSpec(Part):

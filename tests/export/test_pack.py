@@ -11,9 +11,9 @@ import zipfile
 
 import numpy as np
 import pytest
-from tfdistil.export.pack import config_bytes, pack
 
 from tfdistil.errors import ExportError
+from tfdistil.export.pack import config_bytes, pack
 from tfdistil.runtime.model_file import ModelFile
 
 CONFIG = {

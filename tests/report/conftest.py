@@ -58,9 +58,7 @@ def metrics() -> dict[str, Any]:
         "languages": LANGUAGES,
         "systems": [
             dict(
-                zip(
-                    ("name", "kind", "parameters", "bytes", "scores", "latency"), row, strict=True
-                )
+                zip(("name", "kind", "parameters", "bytes", "scores", "latency"), row, strict=True)
             )
             for row in systems
         ],
@@ -101,13 +99,30 @@ def metrics() -> dict[str, Any]:
             },
         },
         "export": {
-            "ops": {"FULLY_CONNECTED": 66, "MUL": 130, "ADD": 128, "LOGISTIC": 96, "GATHER": 1},
+            "ops": {
+                name: {"FULLY_CONNECTED": 66, "MUL": 130, "ADD": 128, "LOGISTIC": 96, "GATHER": 1}
+                for name in ("online", "batch")
+            },
             "flex": 0,
             "custom": 0,
             "float_ops": 12,
+            "float_operators": {"online": {"DEQUANTIZE": 6}, "batch": {"DEQUANTIZE": 6}},
+            "constants": {"int8": 1_800_000, "int32": 4_096},
+            "signatures": {
+                "online": {"batch": 1, "length": 32},
+                "batch": {"batch": 32, "length": 32},
+            },
             "min_runtime": "2.0.0",
             "quantize": "int8",
-            "drift": {"dev_span_f1": -0.2, "max_logit_difference": 0.31},
+            "path": "student.tflite",
+            "bytes": 1_930_000,
+            "model_bytes": 1_850_000,
+            "scores": {
+                "keras": {"span_f1": 74.5, "conll_f1": 74.7},
+                "file": {"span_f1": 74.3, "conll_f1": 74.5},
+            },
+            "drop": 0.2,
+            "drift": {"tags": {"max": 0.31, "mean": 0.02, "spread": 4.1, "agreement": 0.9991}},
             "agreement": 0.9991,
         },
         "monitors": {"fine_tune": "metric", "representation": "loss", "labels": "metric"},
@@ -120,6 +135,7 @@ def metrics() -> dict[str, Any]:
             "keras": "3.15.1",
             "litert": "2.3.0",
         },
+        "examples": ["Anna doesn't fly to New York"],
         "command": "tfdistil run demo.yaml --out runs/demo",
     }
 

@@ -31,7 +31,7 @@ class Term:
         label: unique among the terms of a stage; the name of its curve.
         stream: key of the batch it reads.
         student, teacher: names of the signals.
-        target: name of the output whose gold ids it reads, or None.
+        target: name of the target ids it reads, or None.
     """
 
     label: str
@@ -83,7 +83,7 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
                     stream_key(spec.pool),
                     student,
                     teacher,
-                    name if objective.target else None,
+                    objective.target.format(**fields) if objective.target else None,
                     spec.weight,
                     options,
                 )

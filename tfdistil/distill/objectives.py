@@ -30,7 +30,8 @@ class Objective:
             ``teacher`` are one tensor where one name was declared, else a list.
         student, teacher: names of signals, with ``{head}``, ``{output}`` and option names to fill
             in; empty ``teacher`` where none is needed.
-        target: whether gold ids of the output are passed.
+        target: the ids that are passed as ``target``: ``{output}`` for the task's gold ids, or the
+            name of targets a transform makes (``mlm``); None where there are none.
         per_output: whether the term stands for one copy per output of the task.
         align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
     """
@@ -39,7 +40,7 @@ class Objective:
     function: Callable[..., Any]
     student: tuple[str, ...]
     teacher: tuple[str, ...]
-    target: bool
+    target: str | None
     per_output: bool
     align: Align
 
@@ -52,7 +53,7 @@ def objective(
     *,
     student: str | Sequence[str],
     teacher: str | Sequence[str] = (),
-    target: bool = False,
+    target: str | None = None,
     align: Align = "unit",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective; see `Objective` for the arguments."""
@@ -61,7 +62,7 @@ def objective(
         return (value,) if isinstance(value, str) else tuple(value)
 
     signals = names(student) + names(teacher)
-    per_output = target or any("{output}" in signal for signal in signals)
+    per_output = any("{output}" in signal for signal in (*signals, target or ""))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         OBJECTIVES[name] = Objective(
@@ -89,7 +90,7 @@ def masked_mean(values: Any, mask: Any) -> Any:
     return ops.sum(values * mask) / ops.maximum(ops.sum(mask), 1.0)
 
 
-@objective("cross_entropy", student="{head}/{output}", target=True)
+@objective("cross_entropy", student="{head}/{output}", target="{output}")
 def cross_entropy(student: Any, target: Any, mask: Any) -> Any:
     """Cross-entropy with the gold labels: XtremeDistil, Equation 2 (mean instead of sum).
 
@@ -106,6 +107,18 @@ def cross_entropy(student: Any, target: Any, mask: Any) -> Any:
     ids = ops.maximum(target, 0)
     picked = ops.take_along_axis(log_p, ops.expand_dims(ids, -1), axis=-1)
     return masked_mean(-ops.squeeze(picked, -1), known)
+
+
+@objective("masked_lm", student="{head}/mlm", target="mlm", align="piece")
+def masked_lm(student: Any, target: Any, mask: Any) -> Any:
+    """Cross-entropy of the masked pieces (Devlin et al. 2019): `cross_entropy` at every piece.
+
+    Args:
+        student: logits over the vocabulary, float ``[B, T, V]``.
+        target: the pieces that were there, int ``[B, T]``; negative where nothing was masked.
+        mask: 1 at real pieces, ``[B, T]``.
+    """
+    return cross_entropy(student, target, mask)
 
 
 @objective("logit_mse", student="{head}/{output}", teacher="logits/{output}")

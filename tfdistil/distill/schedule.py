@@ -99,9 +99,11 @@ class Schedule:
             key: self._stream(stage, pool, [t for t in terms if t.stream == key])
             for key, pool in pools.items()
         }
-        held_out = None
+        metric = held_out = None
         if stage.stop.monitor == "loss":
             held_out = self._stream(stage, (stage.stop.on,), terms)
+        else:
+            metric = self._metric(stage)
         done = self._saved_phases(stage)
         if done:
             student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
@@ -111,7 +113,7 @@ class Schedule:
             streams,
             self.task.outputs,
             seed=self.seed,
-            metric=self._metric(stage),
+            metric=metric,
             held_out=held_out,
             record=lambda phase, row: self.history(stage.student, phase, row),
             callbacks=self.callbacks,

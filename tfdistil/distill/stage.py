@@ -35,7 +35,7 @@ def run_stage(
     outputs: tuple[Output, ...],
     *,
     seed: int,
-    metric: Callable[[], float],
+    metric: Callable[[], float] | None = None,
     held_out: Stream | None = None,
     record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
     callbacks: Callbacks = lambda phase, updates: [],
@@ -51,8 +51,8 @@ def run_stage(
         streams: by the keys the terms use, with the signals they need.
         outputs: the task's outputs.
         seed: of the order of the data.
-        metric: the dev metric of the student as it is now, for ``monitor: metric``.
-        held_out: rows with signals for ``monitor: loss``.
+        metric: the dev metric of the student as it is now; None monitors the loss.
+        held_out: rows with signals to take the loss on.
         record: gets the history rows of each phase.
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
@@ -61,6 +61,9 @@ def run_stage(
 
     Returns:
         One result per phase that ran.
+
+    Raises:
+        ValueError: neither a metric nor held-out rows.
     """
     terms = bind_terms(stage.terms, outputs)
     groups = student.layer_groups()
@@ -78,9 +81,7 @@ def run_stage(
         distiller.compile(
             optimizer=make_optimizer(stage.optimizer, planned, groups), jit_compile=jit
         )
-        evaluate = metric
-        if stage.stop.monitor == "loss":
-            evaluate = _held_out_loss(distiller, held_out, stage.batch_size)
+        evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
         best = BestWeights(
             student,
             evaluate,
@@ -109,7 +110,7 @@ def _held_out_loss(
 ) -> Callable[[], float]:
     """The stage's own loss on held-out rows that stand in for each of its streams."""
     if held_out is None:
-        raise ValueError("monitor: loss needs held-out rows")
+        raise ValueError("give a metric, or held-out rows to take the loss on")
     batches = StreamBatches(
         dict.fromkeys(distiller.streams, held_out), batch_size, seed=0, shuffle=False
     )

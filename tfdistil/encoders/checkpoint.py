@@ -190,9 +190,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise CheckpointError(
-            f"{folder} has no config.json; is it a checkpoint folder?"
-        ) from error
+        raise CheckpointError(f"{folder} has no config.json; is it a checkpoint folder?") from error
     except ValueError as error:
         raise CheckpointError(f"{path} is not JSON: {error}") from error
     if not isinstance(content, dict):

@@ -101,9 +101,7 @@ class Classifier(keras.layers.Layer):
 
         self.dense = None if transform is None else dense("dense", width, 0, transform)
         self.out = dense("out", size, 1, None)
-        self.input_dropout = keras.layers.Dropout(
-            input_dropout, seed=seed, dtype=self.dtype_policy
-        )
+        self.input_dropout = keras.layers.Dropout(input_dropout, seed=seed, dtype=self.dtype_policy)
         self.dropout = keras.layers.Dropout(
             dropout, seed=None if seed is None else seed + 1, dtype=self.dtype_policy
         )

@@ -40,9 +40,7 @@ def load_tokenizer(source: str | Path) -> Tokenizer:
     return tokenizer
 
 
-def save_tokenizer(
-    tokenizer: Tokenizer | str | Path, folder: Path, config: EncoderConfig
-) -> None:
+def save_tokenizer(tokenizer: Tokenizer | str | Path, folder: Path, config: EncoderConfig) -> None:
     """Write a tokenizer so that ``AutoTokenizer`` loads it.
 
     Args:

@@ -52,7 +52,8 @@ def sentence(results: Results) -> str:
             parts.append(f"is {units.ratio(value).removesuffix('×')} {times}")
     if not parts:
         return f"{subject} has not been measured yet."
-    return f"{subject} {', '.join(parts[:-1]) + ' and ' if parts[1:] else ''}{parts[-1]}."
+    stock = ", but does not run on the stock runtime" if _stock(results).state == "bad" else ""
+    return f"{subject} {', '.join(parts[:-1]) + ' and ' if parts[1:] else ''}{parts[-1]}{stock}."
 
 
 def gain(results: Results) -> list[str]:
@@ -67,7 +68,8 @@ def gain(results: Results) -> list[str]:
             difference = own - twin
         if difference is None:
             continue
-        line = f"On {set_name(name)}, distillation adds {units.signed(difference)} points {metric}"
+        change = f"{metric} by {units.signed(difference)} points"
+        line = f"On {set_name(name)}, distillation changes {change}"
         low, high = test.get("low"), test.get("high")
         if low is not None and high is not None:
             level = f"{test.get('confidence', 95):.3g} % interval"
@@ -75,7 +77,7 @@ def gain(results: Results) -> list[str]:
             how = f"paired bootstrap of {draws:,} draws" if draws else "paired bootstrap"
             line += f" ({level} {units.signed(low)} to {units.signed(high)}, {how})"
             if low <= 0 <= high:
-                line += "; this set is too small to tell it from no gain"
+                line += "; this set is too small to tell it from no change"
         lines.append(line + ".")
     return lines
 
@@ -150,7 +152,9 @@ def _stock(results: Results) -> Figure:
     flex, custom = export.get("flex"), export.get("custom")
     if flex is None or custom is None:
         return Figure(question, units.NOTHING, "Not exported or not checked.", "unknown")
-    total = sum(results.part("export", "ops").values())
+    # The signatures share one design; the first, for one text, stands for all.
+    signature = "online" if "online" in results.ops else next(iter(results.ops), "")
+    total = sum(results.ops.get(signature, {}).values())
     detail = f"{flex:,} Flex and {custom:,} custom operators"
     detail += f" among {total:,}." if total else "."
     if export.get("min_runtime"):

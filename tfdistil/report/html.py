@@ -19,7 +19,6 @@ _TASKS = {
     "pair": "classification of sentence pairs",
 }
 _DATA_ORDER = ("train", "dev", "test", "transfer", "transfer_dropped", "test_seen_in_train")
-_EXPORT_TABLES = ("ops", "drift", "agreement", "flex", "custom")
 MISTAKES_AT_ONCE = 8
 """Examples shown before the reader asks for the rest."""
 
@@ -62,22 +61,14 @@ def render_html(metrics: dict[str, Any], history: Path | None = None) -> str:
 
 def _view(results: Results, history: History) -> dict[str, Any]:
     """All that the template shows."""
-    export, data = dict(results.part("export")), results.part("data")
-    shown = {name: value for name, value in export.items() if name not in _EXPORT_TABLES}
-    drift = export.get("drift")
-    export_tables = [
-        tables.facts_table("The file", shown, ("quantize", "min_runtime", "float_ops")),
-        tables.facts_table("Drift from Keras to the file", drift) if drift else None,
-        *tables.nested_tables(shown),
-        *(tables.nested_tables({"drift": drift}) if _has_nested(drift) else []),
-        tables.ops_table(results),
-    ]
+    data = results.part("data")
     return {
         "name": results.name,
         "subtitle": _subtitle(results),
         "sentence": answer.sentence(results),
         "figures": answer.figures(results),
         "systems": tables.systems_table(results),
+        "twin": results.twin,
         "gain": answer.gain(results),
         "plots": all_plots(results, history),
         "unreadable": history.unreadable,
@@ -91,7 +82,7 @@ def _view(results: Results, history: History) -> dict[str, Any]:
             if (found := mistakes(results, where))
         },
         "at_once": MISTAKES_AT_ONCE,
-        "export": _present(*export_tables),
+        "export": tables.export_tables(results),
         "data": _present(
             tables.facts_table("Sentences", data, _DATA_ORDER), *tables.nested_tables(data)
         ),
@@ -101,10 +92,6 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         ),
         "command": results.data.get("command"),
     }
-
-
-def _has_nested(value: Any) -> bool:
-    return isinstance(value, dict) and any(isinstance(inner, dict) for inner in value.values())
 
 
 def _present(*found: tables.Table | None) -> list[tables.Table]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfdistil.report.results import Results
+from tfdistil.errors import DataError
+from tfdistil.report.results import Results, mapping
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,24 @@ def mistakes(results: Results, where: str) -> list[Mistake]:
     """The examples in ``errors`` of a set.
 
     ``gold`` and ``predicted`` are lists: IOB2 tags, one per word of ``words`` (or of ``text`` split
-    on white space), or labels, or mappings with ``label`` and ``text``.
+    on white space), then the intent if there is one; or labels; or mappings with ``label`` and
+    ``text``.
+
+    Raises:
+        DataError: an example without ``text``, ``gold`` or ``predicted``.
     """
     found = []
-    for example in results.part("errors").get(where) or ():
+    tagged = results.task in ("tags", "intent_slots")
+    for number, entry in enumerate(results.part("errors").get(where) or ()):
+        example = mapping(entry, f"errors.{where}[{number}]")
+        for key in ("text", "gold", "predicted"):
+            if key not in example:
+                raise DataError(
+                    f"metrics: `errors.{where}[{number}]` has no `{key}`; it has {sorted(example)}"
+                )
         words = example.get("words") or str(example["text"]).split()
-        gold = _labels(example["gold"], words)
-        predicted = _labels(example["predicted"], words)
+        gold = _labels(example["gold"], words if tagged else ())
+        predicted = _labels(example["predicted"], words if tagged else ())
         language = example.get("language")
         found.append(
             Mistake(
@@ -58,12 +70,12 @@ def _labels(given: Any, words: Sequence[str]) -> dict[tuple[Any, ...], tuple[str
     """What makes an item the same on both sides, to its label and words."""
     if isinstance(given, str):
         given = [given]
-    if len(given) == len(words) and all(_is_tag(tag) for tag in given):
-        return {
-            (start, end, label): (label, " ".join(words[start:end]))
-            for start, end, label in _spans(given)
-        }
-    items = {}
+    items: dict[tuple[Any, ...], tuple[str, str]] = {}
+    tags, rest = given[: len(words)], given[len(words) :]
+    if words and len(tags) == len(words) and len(rest) <= 1 and all(map(_is_tag, tags)):
+        for start, end, label in _spans(tags):
+            items[start, end, label] = (label, " ".join(words[start:end]))
+        given = rest
     for item in given:
         if isinstance(item, Mapping):
             label, text = str(item["label"]), str(item.get("text", ""))

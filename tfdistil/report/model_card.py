@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,9 +44,7 @@ def code(text: Any) -> str:
 def markdown_table(table: tables.Table) -> str:
     """A table as Markdown."""
     head = [escape(name) for name in table.flat_head]
-    rules = ["---"] + [
-        "---" if column in table.text else "---:" for column in range(1, len(head))
-    ]
+    rules = ["---"] + ["---" if column in table.text else "---:" for column in range(1, len(head))]
     rows = [[escape(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rules, *rows])
 
@@ -60,31 +59,41 @@ def render_model_card(metrics: dict[str, Any]) -> str:
         DataError: metrics are not of their shape.
     """
     results = Results(metrics)
-    return environment().get_template("MODEL_CARD.md.j2").render(
-        escape=escape,
-        code=code,
-        table=markdown_table,
-        front_matter=front_matter(results),
-        name=results.name,
-        task=task_name(results.task),
-        use=_USES.get(results.task, f"The task {results.task}."),
-        sentence=answer.sentence(results),
-        languages=results.languages,
-        data=tables.facts_table("Sentences", results.part("data")),
-        gain=answer.gain(results),
-        systems=tables.systems_table(results),
-        speed=tables.speed_table(results),
-        reference=results.reference,
-        limits=limitations(results),
-        file=results.delivered if _is_file(results) else None,
-        file_size=units.size(results.delivered.bytes) if results.delivered else units.NOTHING,
-        environment=", ".join(
-            f"{key} {units.plain(value)}"
-            for key, value in results.part("environment").items()
-            if not isinstance(value, Mapping)
-        ),
-        seed=results.data.get("seed"),
-        command=results.data.get("command"),
+    return (
+        environment()
+        .get_template("MODEL_CARD.md.j2")
+        .render(
+            escape=escape,
+            code=code,
+            table=markdown_table,
+            front_matter=front_matter(results),
+            name=results.name,
+            task=task_name(results.task),
+            use=_USES.get(results.task, f"The task {results.task}."),
+            sentence=answer.sentence(results),
+            languages=results.languages,
+            data=tables.facts_table("Sentences", results.part("data")),
+            twin=results.twin,
+            gain=answer.gain(results),
+            systems=tables.systems_table(results),
+            speed=tables.speed_table(results),
+            reference=results.reference,
+            limits=limitations(results),
+            file=results.delivered if _is_file(results) else None,
+            file_size=units.size(results.delivered.bytes) if results.delivered else units.NOTHING,
+            environment=", ".join(
+                f"{key} {units.plain(value)}"
+                for key, value in results.part("environment").items()
+                if not isinstance(value, Mapping)
+            ),
+            seed=results.data.get("seed"),
+            command=results.data.get("command"),
+            example=" ".join(
+                str(next(iter(results.data.get("examples") or ()), "your text")).split()
+            ),
+            shell=shlex.quote,
+            python=repr,
+        )
     )
 
 
@@ -132,7 +141,7 @@ def front_matter(results: Results) -> str:
 
 def limitations(results: Results) -> list[str]:
     """What the measurements say against the model; only what was measured."""
-    found = []
+    found: list[str] = []
     metric, where, system = metric_name(results.metric), results.main_set, results.delivered
     if system is None or where is None:
         return found
@@ -158,7 +167,7 @@ def limitations(results: Results) -> list[str]:
         )
     labels = {
         label: scores
-        for label, scores in results.part("per_label", where, system.name).items()
+        for label, scores in results.per_label(where, system.name).items()
         if scores.get("f1") is not None and scores.get("support")
     }
     if len(labels) > 1:

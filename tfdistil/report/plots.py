@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tfdistil.report import units
 from tfdistil.report.history import History, Phase
-from tfdistil.report.results import Results, System, metric_name, set_name
+from tfdistil.report.results import Results, metric_name, set_name
 from tfdistil.report.svg import COLOURS, FAINT, INK, canvas, inline_svg
 
 _MODEL_KINDS = {"teacher": "teacher", "student": "student", "twin": "twin"}
 _MODEL_NAMES = {"twin": "student (no distillation)", "student": "student (distilled)"}
 _SPARE = ("reference", "tflite")
 _MARKERS = {"teacher": "s", "twin": "v", "student": "o", "tflite": "D", "reference": "X"}
+_MORE = ("^", "p", "*", "h")
+"""Markers of further systems of the same kind."""
 _MOST_LANGUAGES = 40
+_LETTER = 0.017
+"""Width of a small letter as a share of the axis."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def _curves(
     if not models:
         return None
     ends = []
-    with canvas() as (figure, axes):
+    with canvas(height=3.2 + 0.18 * len(models)) as (figure, axes):
         values: list[float] = []
         for model, phases in models.items():
             xs: list[float] = []
@@ -120,7 +124,7 @@ def _curves(
                 xs,
                 ys,
                 color=colour,
-                label=_model_name(model),
+                label=_short(_model_name(model)),
                 marker=_MARKERS.get(kind, "."),
                 markersize=3.5,
                 linestyle="--" if model == "twin" else "-",
@@ -132,15 +136,20 @@ def _curves(
                 ends.append(f"{_model_name(model)}: {text}{best}")
         if log and values and min(values) > 0 and max(values) > 5 * min(values):
             axes.set_yscale("log")
-        _stage_lines(axes, models.get("student", []))
+            axes.yaxis.set_major_formatter(_tick)
+            axes.yaxis.set_minor_formatter(_few_ticks(min(values), max(values)))
+        if "student" in models:
+            _stage_lines(axes, history.models["student"])
         axes.set_xlabel("updates")
         axes.set_ylabel(label)
-        axes.xaxis.set_major_formatter(lambda x, _: units.count(x) if x >= 0 else "")
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 0 else "")
+        axes.locator_params(axis="x", nbins=5)
         if len(models) > 1:
-            axes.legend(loc="best")
+            figure.legend(loc="outside lower center", ncols=1 + (len(models) < 3))
         description = f"{label} over updates. " + "; ".join(ends) + "."
         svg = inline_svg(figure, name, title, description)
-    return Plot(svg, f"{title}: {label} over updates.")
+    note = " Stages have losses of their own, so only one line compares with itself." if log else ""
+    return Plot(svg, f"{title}: {label} over updates.{note}")
 
 
 def _stage_lines(axes: Any, phases: list[Phase]) -> None:
@@ -152,9 +161,11 @@ def _stage_lines(axes: Any, phases: list[Phase]) -> None:
     ]
     if len(starts) < 2:
         return
-    for phase in starts:
+    left, right = axes.get_xlim()
+    ends = [*(phase.start for phase in starts[1:]), right]
+    for phase, end in zip(starts, ends, strict=True):
         axes.axvline(phase.start, color=INK, linewidth=0.8, linestyle=":")
-        if len(starts) <= 5:
+        if (end - phase.start) / (right - left) > _LETTER * len(phase.stage):
             axes.annotate(
                 phase.stage,
                 (phase.start, 1.0),
@@ -178,20 +189,23 @@ def score_and_size(results: Results) -> Plot | None:
     metric = metric_name(results.metric)
     with canvas() as (figure, axes):
         axes.set_xscale("log")
+        kinds: list[str] = []
         for system, count, score in shown:
+            again = kinds.count(system.kind)
+            kinds.append(system.kind)
             axes.plot(
                 [count],
                 [score],
                 color=COLOURS.get(system.kind, INK),
-                marker=_MARKERS.get(system.kind, "o"),
+                marker=(_MARKERS.get(system.kind, "o"), *_MORE)[again % (1 + len(_MORE))],
                 markersize=8,
                 linestyle="none",
-                label=f"{system.name} ({units.size(count)})",
+                label=f"{_short(system.name)} ({units.size(count)})",
             )
         sizes = [count for _, count, _ in shown]
         axes.set_xlim(min(sizes) / 2.5, max(sizes) * 2.5)
         axes.margins(y=0.2)
-        _log_ticks(axes, units.size)
+        _log_ticks(axes, lambda size: units.size(size).replace(".0 ", " "))
         axes.set_xlabel("size of the file")
         axes.set_ylabel(f"{metric} on {set_name(where)}")
         figure.legend(loc="outside lower center", ncols=1)
@@ -204,13 +218,13 @@ def score_and_size(results: Results) -> Plot | None:
 
 
 def latencies(results: Results) -> Plot | None:
-    """The time for one text of each timed model: a bar to the median, a whisker to p99."""
-    timed = [system for system in results.timed if system.online]
-    if not timed:
+    """The time for one text where two or more were timed: a bar to the median, a whisker to p99."""
+    timed = [system for system in results.timed if (system.online or 0) > 0]
+    if len(timed) < 2:
         return None
     with canvas(height=1.2 + 0.48 * len(timed)) as (figure, axes):
         medians = [system.online or 0.0 for system in timed]
-        highest = max(max((s.latency.online.values() if s.latency else [])) for s in timed)
+        highest = max(max(s.latency.online.values() if s.latency else []) for s in timed)
         axes.set_xscale("log")
         # Bars need a beginning; on a logarithmic axis it is the decade below the smallest value.
         start = 10 ** math.floor(math.log10(min(medians) * 0.7))
@@ -229,10 +243,10 @@ def latencies(results: Results) -> Plot | None:
                 va="center",
             )
         axes.set_xlim(start, highest * 9)
-        axes.set_yticks(range(len(timed)), [_short(system) for system in timed])
-        axes.invert_yaxis()
+        axes.set_yticks(range(len(timed)), [_short(system.name, 24) for system in timed])
+        axes.set_ylim(len(timed) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
-        _log_ticks(axes, units.significant)
+        _log_ticks(axes, _tick)
         axes.set_xlabel("ms for one text")
         description = "; ".join(
             f"{system.name}: median {units.milliseconds(system.online)} ms" for system in timed
@@ -243,11 +257,22 @@ def latencies(results: Results) -> Plot | None:
     )
 
 
-def _short(system: System) -> str:
-    return system.name if len(system.name) <= 24 else system.name[:23] + "…"
+def _short(text: str, most: int = 28) -> str:
+    """Long names would leave no room for the picture."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _log_ticks(axes: Any, text: Any) -> None:
+def _tick(value: float, _: int | None = None) -> str:
+    return f"{value:,.6g}"
+
+
+def _few_ticks(low: float, high: float) -> Callable[[float, int | None], str]:
+    """Text for the ticks between powers of ten, where fewer than two of those are in sight."""
+    inside = math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
+    return lambda value, _: _tick(value) if inside < 2 and f"{value:e}"[0] in "25" else ""
+
+
+def _log_ticks(axes: Any, text: Callable[[float], str]) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=6))
@@ -274,12 +299,12 @@ def languages(results: Results) -> Plot | None:
                 rows,
                 height=height * 0.92,
                 color=COLOURS.get(system.kind, INK),
-                label=system.name,
+                label=_short(system.name, 24),
             )
             texts = ["" if math.isnan(row) else units.points(row) for row in rows]
             axes.bar_label(bars, texts, padding=3, fontsize=9)
-        axes.set_yticks(range(len(codes)), codes)
-        axes.invert_yaxis()
+        axes.set_yticks(range(len(codes)), [_short(code, 12) for code in codes])
+        axes.set_ylim(len(codes) - 0.5, -0.5)
         axes.set_xlim(0, 112)
         axes.set_xticks(range(0, 101, 20))
         axes.grid(visible=False, axis="y")

@@ -103,11 +103,12 @@ class Results:
             if key not in self.data:
                 raise DataError(f"metrics: the key `{key}` is missing; there are {sorted(metrics)}")
         self.metric = str(self.data["metric"])
-        self.task = str(self.data.get("task", "unknown"))
-        self.name = str(self.data.get("name", "run"))
-        self.systems = tuple(
-            self._system(entry, f"systems[{i}]") for i, entry in enumerate(self.data["systems"])
-        )
+        self.task = str(self.data.get("task") or "unknown")
+        self.name = str(self.data.get("name") or "run")
+        systems = self.data["systems"]
+        if not isinstance(systems, list):
+            raise DataError(f"metrics: expected a list at `systems`, got {type(systems).__name__}")
+        self.systems = tuple(self._system(s, f"systems[{i}]") for i, s in enumerate(systems))
         self.reference = self._reference()
 
     @staticmethod
@@ -131,7 +132,7 @@ class Results:
             return None
         found = self.part("reference")
         return System(
-            str(found.get("name", "reference")),
+            str(found.get("name") or "reference"),
             "reference",
             found.get("parameters"),
             found.get("bytes"),
@@ -171,6 +172,20 @@ class Results:
     def student(self) -> System | None:
         """The last student in Keras."""
         return next((s for s in reversed(self.systems) if s.kind == "student"), None)
+
+    @property
+    def ops(self) -> dict[str, dict[str, int]]:
+        """Signature of the exported file to its operators with counts.
+
+        Counts without a signature belong to one called ``graph``.
+        """
+        given = self.part("export", "ops")
+        if not any(isinstance(value, Mapping) for value in given.values()):
+            given = {"graph": given} if given else {}
+        return {
+            name: {op: int(n) for op, n in mapping(counts, f"export.ops.{name}").items() if n}
+            for name, counts in given.items()
+        }
 
     @property
     def sets(self) -> list[str]:
@@ -237,6 +252,15 @@ class Results:
             }
             found[system] = {code: float(v) for code, v in values.items() if v is not None}
         return {system: values for system, values in found.items() if values}
+
+    def per_label(self, name: str | None, system: str) -> dict[str, Mapping[str, Any]]:
+        """Label to its precision, recall, f1 and support, of a system on one set."""
+        if name is None:
+            return {}
+        return {
+            label: mapping(scores, f"per_label.{name}.{system}.{label}")
+            for label, scores in self.part("per_label", name, system).items()
+        }
 
     @property
     def languages(self) -> list[str]:

@@ -1,6 +1,6 @@
 """A matplotlib figure as SVG that lives inside an HTML page.
 
-The page's style sheet gives the colours, so one drawing serves light and dark; the ids are unique in
+The page's style sheet gives the colours, so one drawing serves light and dark; ids are unique in
 the page; text stays text; nothing is left that points outside the page.
 """
 
@@ -25,9 +25,11 @@ _VARIABLES = {
     **{colour: f"var(--{kind})" for kind, colour in COLOURS.items()},
 }
 _STAND_IN = re.compile("|".join(_VARIABLES))
-_FONT = re.compile(r"font:\s*(?:\w+\s+)*?([\d.]+px)[^;]*")
+# Some versions of matplotlib write one property, some write one for each part.
+_FONT = re.compile(r"font:\s*(?:[\w-]+\s+)*?([\d.]+px)[^;]*")
+_FAMILY = re.compile(r"font-family:[^;]*(;\s*|$)")
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "tfdistil",
     "text.parse_math": False,
@@ -118,4 +120,6 @@ def _attribute(key: str, value: str, name: str) -> str:
         return f"#{name}-{value.removeprefix('#')}"
     value = _REFERENCE.sub(rf"url(#{name}-\1)", value)
     value = _STAND_IN.sub(lambda found: _VARIABLES[found.group()], value)
-    return _FONT.sub(r"font-size: \1", value) if key == "style" else value
+    if key != "style":
+        return value
+    return _FAMILY.sub("", _FONT.sub(r"font-size: \1", value))

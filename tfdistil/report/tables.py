@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,9 +162,7 @@ def languages_table(results: Results) -> Table | None:
     codes = sorted({code for row in tables.values() for code in row})
     if where is None or len(codes) < 2:
         return None
-    rows = [
-        (code, *(units.points(row.get(code)) for row in tables.values())) for code in codes
-    ]
+    rows = [(code, *(units.points(row.get(code)) for row in tables.values())) for code in codes]
     spreads = (max(row.values()) - min(row.values()) for row in tables.values())
     rows.append(("best minus worst", *map(units.points, spreads)))
     caption = f"{metric_name(results.metric)} by language on {set_name(where)}"
@@ -180,17 +178,16 @@ def labels_table(results: Results) -> Table | None:
     name = delivered.name if delivered.name in tables else next(iter(tables), None)
     if name is None:
         return None
-    own = results.part("per_label", where, name)
-    teacher = results.teacher
-    other: Mapping[str, Any] = {}
-    if teacher is not None and teacher.name != name and teacher.name in tables:
-        other = results.part("per_label", where, teacher.name)
+    own, teacher = results.per_label(where, name), results.teacher
+    other = {}
+    if teacher is not None and teacher.name != name:
+        other = results.per_label(where, teacher.name)
     rows = []
     for label, scores in sorted(own.items(), key=lambda item: (-_support(item[1]), item[0])):
         row = [label, units.count(scores.get("support"))]
         row += [units.points(scores.get(key)) for key in ("precision", "recall", "f1")]
         if other:
-            base = (other.get(label) or {}).get("f1")
+            base = other.get(label, {}).get("f1")
             f1 = scores.get("f1")
             gap = None if base is None or f1 is None else f1 - base
             row += [units.points(base), units.signed(gap)]
@@ -228,26 +225,63 @@ def nested_tables(facts: Mapping[str, Any]) -> list[Table]:
             tables += [table] if table else []
             continue
         keys = list(dict.fromkeys(key for values in inner.values() for key in values))
+        if not keys:
+            continue
         rows = tuple(
-            (str(key), *(units.plain(values.get(key)) for values in inner.values()))
+            (_words(key), *(units.plain(values.get(key)) for values in inner.values()))
             for key in keys
         )
-        tables.append(Table(_words(name), (_words(name), *map(set_name, inner)), rows))
+        tables.append(Table(_words(name), ("", *map(set_name, inner)), rows))
     return tables
 
 
+_EXPORT_FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "path": ("file", units.plain),
+    "bytes": ("size", units.size),
+    "model_bytes": ("size without labels and tokenizer", units.size),
+    "parameters": ("parameters", units.count),
+    "quantize": ("quantization", units.plain),
+    "min_runtime": ("oldest runtime", units.plain),
+    "float_ops": ("operators in float", units.plain),
+    "examples": ("dev examples compared with Keras", units.plain),
+    "windowed": ("of them longer than one call", units.plain),
+    "drop": ("points lost on dev", units.points),
+    "seconds": ("time to export", units.duration),
+}
+_EXPORT_TABLES = {
+    "scores": "Scores on dev in Keras and in the file",
+    "drift": "Logits of the file against those of Keras",
+    "signatures": "Signatures",
+    "float_operators": "Operators in float",
+    "constants": "Bytes of the constants by type",
+}
+
+
+def export_tables(results: Results) -> list[Table]:
+    """The exported file: facts, drift, signatures, operators."""
+    export = results.part("export")
+    facts = tuple(
+        (title, text(export[key]))
+        for key, (title, text) in _EXPORT_FACTS.items()
+        if export.get(key) is not None
+    )
+    made = [Table("The file", ("what", "value"), facts, text=(1,))] if facts else []
+    for key, caption in _EXPORT_TABLES.items():
+        made += nested_tables({caption: export.get(key)})
+    ops = ops_table(results)
+    return [*made, ops] if ops else made
+
+
 def ops_table(results: Results) -> Table | None:
-    """Operators of the exported graph, most frequent first."""
-    ops = results.part("export", "ops")
+    """Operators of each signature of the exported file, most frequent first."""
+    ops = {name: counts for name, counts in results.ops.items() if counts}
     if not ops:
         return None
-    rows = sorted(((str(n), int(c)) for n, c in ops.items()), key=lambda row: (-row[1], row[0]))
-    total = sum(c for _, c in rows)
-    return Table(
-        f"Operators of the graph, {total:,} in all",
-        ("operator", "count"),
-        tuple((name, f"{c:,}") for name, c in rows),
-    )
+    names = {op for counts in ops.values() for op in counts}
+    order = sorted(names, key=lambda op: (-max(c.get(op, 0) for c in ops.values()), op))
+    rows = [(op, *(units.plain(counts.get(op, 0)) for counts in ops.values())) for op in order]
+    rows.append(("all", *(units.plain(sum(counts.values())) for counts in ops.values())))
+    return Table("Operators by signature", ("operator", *ops), tuple(rows))
 
 
 def clock_table(results: Results) -> Table | None:
@@ -262,4 +296,4 @@ def clock_table(results: Results) -> Table | None:
 
 
 def _words(name: Any) -> str:
-    return str(name).replace("_", " ")
+    return metric_name(str(name))

@@ -108,7 +108,9 @@ def plain(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return significant(value, 4)
+        text = significant(value, 4)
+        text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+        return text.replace("-", "\N{MINUS SIGN}", 1)
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value)
     return str(value)

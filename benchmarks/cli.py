@@ -1,0 +1,145 @@
+"""The command ``tfdistil-benchmark``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tfdistil.errors import RecipeError, TfdistilError
+
+EXAMPLES = """\
+examples:
+  tfdistil-benchmark student.tflite
+  tfdistil-benchmark student.tflite teacher.tflite --queries 2000 --json out.json
+  tfdistil-benchmark student.tflite --reference mbert-shape --texts questions.txt
+
+The first file is what the others are compared with. Reference shapes have random weights: they are
+for latency and size only.
+"""
+
+
+def cache_folder() -> Path:
+    """Where reference shapes are kept: ``TFDISTIL_CACHE``, or the user's cache folder."""
+    given = os.environ.get("TFDISTIL_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfdistil"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
+    found = argparse.ArgumentParser(
+        prog="tfdistil-benchmark",
+        description="Online and batch latency, size and memory of .tflite files in the stock "
+        "runtime, side by side in one run.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("models", nargs="+", type=Path, help=".tflite files")
+    found.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        help="also time a shape with random weights: mbert-shape (float32; built once, 0.7 GB)",
+    )
+    found.add_argument(
+        "--reference-quantize",
+        choices=("none", "dynamic"),
+        default="none",
+        help="how reference shapes are quantized (default: none)",
+    )
+    found.add_argument(
+        "--queries", type=int, default=1000, help="timed online calls (default 1000)"
+    )
+    found.add_argument("--batches", type=int, default=30, help="timed batch calls (default 30)")
+    found.add_argument("--rounds", type=int, default=10, help="turns the models take (default 10)")
+    found.add_argument("--threads", type=int, default=1, help="of the interpreter (default 1)")
+    found.add_argument("--batch", type=int, default=32, help="rows of a reference's batch")
+    found.add_argument("--length", type=int, default=32, help="positions of a reference's rows")
+    found.add_argument("--texts", type=Path, help="a text per line: also time text to labels")
+    found.add_argument("--cache", type=Path, help="where reference shapes are kept")
+    found.add_argument("--json", type=Path, help="write all figures as JSON")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; errors a user can act on are shown without a traceback."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    parsed = parser().parse_args(arguments)
+    try:
+        _run(parsed)
+    except TfdistilError as error:
+        print(f"tfdistil-benchmark: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        print(
+            f"tfdistil-benchmark: {error.name} is missing; building a reference needs "
+            "`pip install tfdistil[train]`",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from tfdistil.benchmarks.latency import Protocol, measure
+    from tfdistil.benchmarks.model import open_interpreter
+    from tfdistil.benchmarks.table import format_table
+    from tfdistil.files import write_json
+
+    for option in ("queries", "batches", "rounds", "threads", "batch", "length"):
+        if getattr(arguments, option) < 1:
+            raise RecipeError(f"--{option} must be at least 1, got {getattr(arguments, option)}")
+    texts = _texts(arguments.texts)
+    for path in arguments.models:
+        open_interpreter(path)  # a wrong path is found before the long work
+
+    def screen(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    files = _names(arguments.models)
+    for name in arguments.reference:
+        from tfdistil.benchmarks.shapes import reference_file
+
+        files[name] = reference_file(
+            name,
+            arguments.cache or cache_folder(),
+            length=arguments.length,
+            batch=arguments.batch,
+            quantize=arguments.reference_quantize,
+            screen=screen,
+        )
+    protocol = Protocol(
+        arguments.queries, arguments.batches, arguments.rounds, threads=arguments.threads
+    )
+    benchmark = measure(files, protocol, texts, screen)
+    print(format_table(benchmark))
+    if arguments.json:
+        write_json(arguments.json, benchmark.to_json())
+
+
+def _texts(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        texts = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path} cannot be read as UTF-8 text: {error}") from error
+    if not texts:
+        raise RecipeError(f"{path} has no texts; give a text per line")
+    return texts
+
+
+def _names(paths: Sequence[Path]) -> dict[str, Path]:
+    """Files by their stems, or by their paths where two stems are the same."""
+    stems = [path.stem for path in paths]
+    return {path.stem if stems.count(path.stem) == 1 else str(path): path for path in paths}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

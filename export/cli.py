@@ -1,0 +1,141 @@
+"""The command ``tfdistil-export``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfdistil.errors import TfdistilError
+from tfdistil.export.quantize import QUANTIZE
+
+if TYPE_CHECKING:
+    from tfdistil.export.exporter import ExportResult
+
+EXAMPLES = """\
+examples:
+  tfdistil-export runs/demo --out student.tflite
+  tfdistil-export runs/demo --out small.tflite --quantize dynamic --max-drop 0.2
+  tfdistil-export runs/demo --out long.tflite --length 64 --model twin
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of the command."""
+    found = argparse.ArgumentParser(
+        prog="tfdistil-export",
+        description="Convert a run's student to one .tflite file with everything prediction needs, "
+        "and check it against Keras on the run's dev examples.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("run", type=Path, help="a run folder made by `tfdistil run`")
+    found.add_argument("--out", type=Path, required=True, help="the file to write")
+    found.add_argument(
+        "--quantize", choices=QUANTIZE, help="default: what the run's recipe says (int8)"
+    )
+    found.add_argument(
+        "--length",
+        type=int,
+        help="positions per call; longer texts are windowed (default: the recipe's, or what holds "
+        "99%% of the dev examples)",
+    )
+    found.add_argument("--batch", type=int, help="rows of the batched signature (default 32)")
+    found.add_argument("--head", help="the head that is kept (default: the recipe's)")
+    found.add_argument(
+        "--max-drop",
+        type=float,
+        help="points of the dev metric the file may lose before the export fails (default 0.5)",
+    )
+    found.add_argument("--model", default="student", help="student (default) or twin")
+    found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; errors a user can act on are shown without a traceback."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    parsed = parser().parse_args(arguments)
+    try:
+        result = _export(parsed)
+        if parsed.json:
+            from tfdistil.files import write_json
+
+            write_json(parsed.json, result.to_json())
+    except TfdistilError as error:
+        print(f"tfdistil-export: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        print(
+            f"tfdistil-export: {error.name} is missing; exporting needs "
+            "`pip install tfdistil[train]`",
+            file=sys.stderr,
+        )
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print(describe(result))
+    return 0
+
+
+def _export(arguments: argparse.Namespace) -> ExportResult:
+    from tfdistil.delivery import export_length
+    from tfdistil.export.exporter import export_student
+    from tfdistil.pipeline import open_run
+
+    work = open_run(arguments.run)
+    student, spec = work.student(arguments.model), work.recipe.export
+
+    def chosen(name: str) -> Any:
+        given = getattr(arguments, name)
+        return getattr(spec, name) if given is None else given
+
+    return export_student(
+        student.model,
+        work.corpus.task,
+        student.featurizer,
+        work.corpus.splitter,
+        examples=work.corpus.dev,
+        out=arguments.out,
+        quantize=chosen("quantize"),
+        length=export_length(work) if arguments.length is None else arguments.length,
+        batch=chosen("batch"),
+        head=chosen("head"),
+        max_drop=chosen("max_drop"),
+        languages=work.corpus.languages,
+    )
+
+
+def describe(result: ExportResult) -> str:
+    """What was written, for a person."""
+    graph = result.inspection
+    shapes = ", ".join(
+        f"{name} {shape['batch']} x {shape['length']}" for name, shape in result.signatures.items()
+    )
+    keras, file = (result.scores[who][result.metric] for who in ("keras", "file"))
+    counts = "; ".join(
+        f"{name}: " + ", ".join(f"{operator} {n}" for operator, n in operators.items())
+        for name, operators in graph.operators.items()
+    )
+    lines = [
+        f"wrote       {result.path} ({result.bytes / 1e6:.2f} MB, {result.quantize}, {shapes})",
+        f"parameters  {graph.parameters:,}",
+        f"operators   {counts}",
+        f"            Flex {len(graph.flex)}, custom {len(graph.custom)}, float "
+        f"{graph.float_operator_count}; runtime {graph.min_runtime or 'unknown'} or later",
+        f"{result.metric:<11} Keras {keras:.2f}, file {file:.2f} on {result.examples} dev examples "
+        f"({result.windowed} longer than a window)",
+    ]
+    for output, drift in result.drift.items():
+        lines.append(
+            f"drift       {output}: mean {drift.mean:.4f}, max {drift.max:.3f} (logits spread "
+            f"{drift.spread:.2f}); same label {100 * drift.agreement:.2f} %"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

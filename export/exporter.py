@@ -1,0 +1,250 @@
+"""A trained student to one verified model file."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.rows import Rows, encode_rows
+from tfdistil.errors import ExportError, TfdistilError
+from tfdistil.export.convert import Entry, convert
+from tfdistil.export.inspect import Inspection, inspect_model
+from tfdistil.export.pack import config_bytes, pack
+from tfdistil.export.verify import Drift, check_drop, check_operators, measure_drift, summary
+from tfdistil.files import write_bytes
+from tfdistil.runtime.model_file import FORMAT
+from tfdistil.runtime.runtime import Runtime
+from tfdistil.tasks import Task
+from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.registry import featurizer_from_assets
+
+CALIBRATION_ROWS = 512
+"""Windows that int8 ranges are taken from; more cost time and change little."""
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What was written, and how it compares with the model in Keras.
+
+    Attributes:
+        path: the file.
+        bytes: its size, assets included.
+        quantize: how it is quantized.
+        signatures: signature to ``{"batch": ..., "length": ...}``.
+        inspection: the graph's operators and constants.
+        drift: per task output.
+        metric: the task's metric.
+        scores: all scores on the dev examples, of ``keras`` and of the ``file``.
+        examples: how many dev examples were scored.
+        windowed: how many of them are longer than a window of the file.
+        seconds: what the export took.
+    """
+
+    path: Path
+    bytes: int
+    quantize: str
+    signatures: dict[str, dict[str, int]]
+    inspection: Inspection
+    drift: dict[str, Drift]
+    metric: str
+    scores: dict[str, dict[str, float]]
+    examples: int
+    windowed: int
+    seconds: float
+
+    @property
+    def drop(self) -> float:
+        """Points of the metric that the file has less than Keras."""
+        return self.scores["keras"][self.metric] - self.scores["file"][self.metric]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        graph = self.inspection.to_json()
+        return {
+            **graph,
+            **summary(self.drift),
+            "model_bytes": graph["bytes"],
+            "bytes": self.bytes,
+            "path": self.path.name,
+            "quantize": self.quantize,
+            "signatures": self.signatures,
+            "metric": self.metric,
+            "scores": self.scores,
+            "drop": self.drop,
+            "examples": self.examples,
+            "windowed": self.windowed,
+            "seconds": self.seconds,
+        }
+
+
+def export_student(
+    student: Any,
+    task: Task,
+    featurizer: Featurizer,
+    splitter: Any,
+    *,
+    examples: Sequence[Example],
+    out: Path,
+    quantize: str = "int8",
+    length: int = 32,
+    batch: int = 32,
+    head: str = "labels",
+    max_drop: float = 0.5,
+    languages: Sequence[str] = (),
+    calibration: Sequence[Example] | None = None,
+) -> ExportResult:
+    """Convert a student, pack all that prediction needs into the file, and check it.
+
+    The file is written under its name only when every check has passed. It is checked as a user
+    will run it: by `tfdistil.runtime.Runtime` in the stock interpreter.
+
+    Args:
+        student: has ``export_function(length, batch, head)``, see
+            `tfdistil.students.bilstm.BiLSTMStudent`.
+        task: what its outputs mean.
+        featurizer: what it was trained with; the file's windows have ``length`` positions.
+        splitter: the `tfdistil.text.words.WordSplitter` of raw text.
+        examples: labelled dev examples for the check.
+        out: the file.
+        quantize: one of `tfdistil.export.quantize.QUANTIZE`.
+        length: positions per call; longer texts are windowed.
+        batch: rows of the signature ``batch``; the signature ``online`` has one.
+        head: whose logits the file gives.
+        max_drop: points of the task's metric the file may have less than Keras.
+        languages: BCP 47 codes, for people.
+        calibration: examples for int8 ranges, labelled or not; by default those of the check.
+
+    Raises:
+        ExportError: no labelled examples, no such head, a failed conversion, operators the stock
+            runtime lacks, or too large a drop.
+    """
+    start = time.perf_counter()
+    out = Path(out)
+    names = {output.name for output in task.outputs}
+    labelled = [e for e in examples if names <= task.targets(e).keys()]
+    if not labelled:
+        raise ExportError(
+            f"none of the {len(examples)} dev examples has labels for {', '.join(sorted(names))}; "
+            "the check of the file needs some"
+        )
+    short = featurizer_at_length(featurizer, length)
+    rows = encode_rows(labelled, short, None)
+    calibrating = rows if calibration is None else encode_rows(calibration, short, None)
+    signatures = {
+        "online": {"batch": 1, "length": length},
+        "batch": {"batch": batch, "length": length},
+    }
+    try:
+        entries = {
+            name: Entry(*student.export_function(length, shape["batch"], head))
+            for name, shape in signatures.items()
+        }
+    except ValueError as error:
+        raise ExportError(f"the student cannot be exported: {error}") from error
+    inputs = [spec.name for spec in entries["online"].specs]
+    model = convert(student, entries, quantize, calibration_rows(calibrating, inputs, length))
+    inspection = inspect_model(model)
+    check_operators(inspection)
+
+    config = {
+        "format": FORMAT,
+        "task": task.to_json(),
+        "featurizer": short.to_json(),
+        "splitter": splitter.to_json(),
+        "signatures": signatures,
+        "outputs": {output.name: output.name for output in task.outputs},
+        "min_runtime": inspection.min_runtime,
+        "quantize": quantize,
+        "languages": list(languages),
+        "created_with": versions(),
+        "thresholds": {},
+    }
+    assets = {
+        "tfdistil.json": config_bytes(config),
+        **label_files(task),
+        **short.to_assets(),
+    }
+    packed = pack(model, assets)
+    with tempfile.TemporaryDirectory(prefix="tfdistil-export-") as folder:
+        trial = Path(folder) / "trial.tflite"
+        trial.write_bytes(packed)
+        found = Runtime(trial).logits([(e.words, e.second) for e in labelled])
+    predictor = Predictor(student, task, head)
+    drift = measure_drift(predictor.logits(rows), found)
+    # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
+    scores = {
+        "keras": predictor.score(encode_rows(labelled, featurizer, None), labelled),
+        "file": task.score(labelled, [task.decode(one) for one in found]),
+    }
+    check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], max_drop)
+    write_bytes(out, packed)
+    return ExportResult(
+        path=out,
+        bytes=len(packed),
+        quantize=quantize,
+        signatures=signatures,
+        inspection=inspection,
+        drift=drift,
+        metric=task.metric,
+        scores=scores,
+        examples=len(labelled),
+        windowed=sum(len(parts) > 1 for parts in rows.rows_of()),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def featurizer_at_length(featurizer: Featurizer, length: int) -> Featurizer:
+    """The same featurizer with windows of another length.
+
+    Raises:
+        ExportError: a length that leaves no room for words.
+    """
+    settings = featurizer.to_json() | {"max_length": length}
+    if settings.get("overlap") is not None:
+        settings["overlap"] = min(settings["overlap"], max(0, length - 2) // 4)
+    try:
+        return featurizer_from_assets(settings, featurizer.to_assets())
+    except TfdistilError as error:
+        raise ExportError(f"windows of {length} positions are not possible: {error}") from error
+
+
+def calibration_rows(rows: Rows, names: Sequence[str], length: int) -> dict[str, np.ndarray]:
+    """At most `CALIBRATION_ROWS` windows, spread over all of them, padded to ``[N, length]``."""
+    count = min(len(rows), CALIBRATION_ROWS)
+    chosen = np.unique(np.linspace(0, len(rows) - 1, count).astype(np.int64))
+    inputs = rows.inputs(chosen.tolist(), multiple=length)
+    return {name: inputs[name] for name in names}
+
+
+def label_files(task: Task) -> dict[str, bytes]:
+    """One label per line: ``labels.txt``, or ``labels_<output>.txt`` each where there are several.
+
+    They are for other tools; `tfdistil.runtime.Runtime` reads the labels from ``tfdistil.json``.
+    """
+    single = len(task.outputs) == 1
+    return {
+        "labels.txt" if single else f"labels_{output.name}.txt": "".join(
+            f"{label}\n" for label in output.labels
+        ).encode()
+        for output in task.outputs
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that made the file."""
+    found = {}
+    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,105 @@
+"""Is the file the model? Logits side by side on real text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tfdistil.errors import ExportError
+from tfdistil.export.inspect import Inspection
+
+Logits = Sequence[Mapping[str, np.ndarray]]
+"""Per text, task output to ``[words, labels]`` or ``[labels]``, float."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far the file's logits of one output are from Keras'.
+
+    Attributes:
+        max: the largest absolute difference.
+        mean: the mean absolute difference.
+        spread: the standard deviation of Keras' logits, to judge the other two by.
+        agreement: the fraction of words (or texts) with the same best label.
+    """
+
+    max: float
+    mean: float
+    spread: float
+    agreement: float
+
+    def to_json(self) -> dict[str, float]:
+        """As plain JSON data."""
+        return asdict(self)
+
+
+def measure_drift(expected: Logits, found: Logits) -> dict[str, Drift]:
+    """Drift of every output over all texts.
+
+    Args:
+        expected: of Keras.
+        found: of the file, for the same texts cut into the same windows.
+
+    Raises:
+        ExportError: logits of another shape, or that are no numbers.
+    """
+    drifts = {}
+    for output in expected[0]:
+        keras_rows = np.concatenate([np.atleast_2d(one[output]) for one in expected])
+        file_rows = np.concatenate([np.atleast_2d(one[output]) for one in found])
+        if keras_rows.shape != file_rows.shape:
+            raise ExportError(
+                f"the file gives logits {file_rows.shape} for {output!r} where Keras gives "
+                f"{keras_rows.shape}"
+            )
+        if not np.isfinite(file_rows).all():
+            raise ExportError(f"the file gives logits for {output!r} that are no finite numbers")
+        if not len(keras_rows):
+            continue
+        difference = np.abs(file_rows - keras_rows)
+        same = keras_rows.argmax(axis=-1) == file_rows.argmax(axis=-1)
+        drifts[output] = Drift(
+            float(difference.max()),
+            float(difference.mean()),
+            float(keras_rows.std()),
+            float(same.mean()),
+        )
+    return drifts
+
+
+def check_operators(inspection: Inspection) -> None:
+    """The stock runtime has a kernel for every operator.
+
+    Raises:
+        ExportError: names the operators that need the Flex delegate, and custom ones.
+    """
+    if inspection.flex or inspection.custom:
+        names = ", ".join((*inspection.flex, *inspection.custom))
+        raise ExportError(
+            f"the stock runtime has no kernel for: {names}. Write the layer with other operations"
+        )
+
+
+def check_drop(metric: str, expected: float, found: float, max_drop: float) -> None:
+    """The file scores about what the model scores.
+
+    Raises:
+        ExportError: it lost more than ``max_drop`` points.
+    """
+    if not found >= expected - max_drop:
+        raise ExportError(
+            f"{metric} on the dev examples drops from {expected:.2f} to {found:.2f} in the file: "
+            f"{expected - found:.2f} points, where at most {max_drop:g} may be lost. Try "
+            "--quantize dynamic or float16, a longer --length, or a larger --max-drop"
+        )
+
+
+def summary(drifts: Mapping[str, Drift]) -> dict[str, Any]:
+    """Drifts as JSON data, with the lowest agreement of all outputs."""
+    return {
+        "drift": {output: drift.to_json() for output, drift in drifts.items()},
+        "agreement": min((d.agreement for d in drifts.values()), default=1.0),
+    }

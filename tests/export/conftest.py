@@ -1,0 +1,108 @@
+"""A small student, really trained, with a real tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from tfdistil.data.example import Example
+
+ARTISTS = ["blur", "the beatles", "nina simone", "bob marley", "kate bush", "ella"]
+ROOMS = ["kitchen", "living room", "garage", "bath", "small office"]
+CITIES = ["berlin", "new york", "rome", "las vegas", "oslo"]
+TEMPLATES = [
+    ("play some {artist} in the {room}", "music"),
+    ("i want to hear {artist} please", "music"),
+    ("turn off the lights in the {room}", "lights"),
+    ("lights on in the {room} and play {artist}", "lights"),
+    ("will it rain in {city} tomorrow", "weather"),
+    ("what is the weather like in {city}", "weather"),
+]
+VALUES = {"artist": ARTISTS, "room": ROOMS, "city": CITIES}
+
+
+def sentence(rng: np.random.Generator) -> Example:
+    text, label = TEMPLATES[rng.integers(len(TEMPLATES))]
+    words, tags = [], []
+    for part in text.split():
+        if part.startswith("{"):
+            kind = part.strip("{}")
+            value = str(rng.choice(VALUES[kind])).split()
+            words += value
+            tags += [f"B-{kind}", *[f"I-{kind}"] * (len(value) - 1)]
+        else:
+            words.append(part)
+            tags.append("O")
+    return Example(tuple(words), tuple(tags), label, language="en")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What `export_student` takes, and labelled sentences it has not been trained on."""
+
+    student: Any
+    task: Any
+    featurizer: Any
+    splitter: Any
+    dev: list[Example]
+
+
+@pytest.fixture(scope="session")
+def trained() -> Trained:
+    import tensorflow as tf
+
+    from tfdistil.distill.rows import encode_rows
+    from tfdistil.students import build_student
+    from tfdistil.tasks import IntentSlots
+    from tfdistil.text.subwords import SubwordFeaturizer
+    from tfdistil.text.train_tokenizer import train_wordpiece
+    from tfdistil.text.words import WordSplitter
+
+    rng = np.random.default_rng(0)
+    train, dev = ([sentence(rng) for _ in range(n)] for n in (320, 120))
+    tokenizer = train_wordpiece([" ".join(e.words) for e in train], 150)
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 48)
+    task = IntentSlots.from_examples(train)
+    student = build_student(
+        "bilstm",
+        vocabulary=tokenizer.get_vocab_size(),
+        embedding=16,
+        width=24,
+        outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
+        seed=1,
+    )
+    rows = encode_rows(train, featurizer, task)
+    optimizer = keras.optimizers.Adam(0.01)
+    optimizer.build(student.trainable_variables)
+
+    @tf.function(reduce_retracing=True)
+    def step(batch, slots, intent):
+        with tf.GradientTape() as tape:
+            signals = student(batch, training=True)
+            at_units = tf.gather(signals["labels/slots"], batch["units"], batch_dims=1)
+            loss = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(slots, 0), at_units)
+                * tf.cast(slots >= 0, tf.float32)
+            )
+            loss += tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(intent, signals["labels/intent"])
+            )
+        weights = student.trainable_variables
+        optimizer.apply(tape.gradient(loss, weights), weights)
+
+    for _ in range(8):
+        order = rng.permutation(len(rows))
+        for start in range(0, len(order), 32):
+            chosen = order[start : start + 32]
+            batch = rows.inputs(chosen, multiple=32)
+            units = batch["units"].shape[1]
+            step(
+                {k: tf.constant(v) for k, v in batch.items()},
+                tf.constant(rows.target("slots", "word", chosen, units)),
+                tf.constant(rows.target("intent", "sequence", chosen, units)),
+            )
+    return Trained(student, task, featurizer, WordSplitter("unicode"), dev)

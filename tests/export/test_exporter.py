@@ -1,0 +1,173 @@
+"""A trained student through the whole export, and back through the runtime."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tfdistil.distill.rows import encode_rows
+from tfdistil.errors import ExportError
+from tfdistil.export import export_student
+from tfdistil.export.exporter import calibration_rows, featurizer_at_length
+from tfdistil.export.inspect import inspect_model
+from tfdistil.runtime import Runtime
+
+LENGTH = 16
+
+
+def export(trained, out, **options):
+    arguments = {"examples": trained.dev, "out": out, "length": LENGTH, "batch": 8, **options}
+    return export_student(
+        trained.student, trained.task, trained.featurizer, trained.splitter, **arguments
+    )
+
+
+@pytest.fixture(scope="module")
+def int8(trained, tmp_path_factory):
+    path = tmp_path_factory.mktemp("int8") / "student.tflite"
+    return export(trained, path, quantize="int8", languages=["en"])
+
+
+def test_the_trained_student_is_worth_exporting(int8):
+    assert int8.scores["keras"]["exact_match"] > 90
+
+
+def test_int8_loses_next_to_nothing(int8):
+    assert int8.drop <= 0.5
+    for drift in int8.drift.values():
+        assert drift.agreement >= 0.99
+        assert drift.mean < 0.05 * drift.spread
+
+
+def test_int8_graph_is_all_integer_built_in_operators(int8):
+    graph = int8.inspection
+    assert (graph.flex, graph.custom, graph.float_operator_count) == ((), (), 0)
+    assert "float32" not in graph.constants
+    assert set(graph.operators) == {"online", "batch"}
+    assert "WHILE" not in graph.operators["online"]
+    # Two directions, per step one product but for the first; inputs and two heads besides.
+    assert graph.operators["online"]["FULLY_CONNECTED"] == 2 * (LENGTH - 1) + 2 + 2
+
+
+def test_the_file_is_complete(int8, trained):
+    with zipfile.ZipFile(int8.path) as archive:
+        assert set(archive.namelist()) == {
+            "tfdistil.json",
+            "tokenizer.json",
+            "labels_slots.txt",
+            "labels_intent.txt",
+        }
+        config = json.loads(archive.read("tfdistil.json"))
+        labels = archive.read("labels_intent.txt").decode().split()
+    assert tuple(labels) == trained.task.outputs[1].labels
+    assert config["signatures"]["batch"] == {"batch": 8, "length": LENGTH}
+    assert config["quantize"] == "int8"
+    assert config["languages"] == ["en"]
+    assert config["featurizer"]["max_length"] == LENGTH
+    assert config["min_runtime"] == int8.inspection.min_runtime != ""
+    assert int8.bytes == int8.path.stat().st_size
+
+
+def test_runtime_answers_like_keras(int8, trained):
+    result = Runtime(int8.path).predict(["play some nina simone in the living room"])[0]
+    assert result.label == "music"
+    assert [(s.text, s.label) for s in result.spans] == [
+        ("nina simone", "artist"),
+        ("living room", "room"),
+    ]
+
+
+def test_both_signatures_give_the_same_labels(int8, trained):
+    runtime = Runtime(int8.path)
+    texts = [(e.words, None) for e in trained.dev[:8]]
+    together = runtime.logits(texts)
+    for text, batched in zip(texts, together, strict=True):
+        (alone,) = runtime.logits([text])
+        for output, values in alone.items():
+            np.testing.assert_array_equal(values.argmax(-1), batched[output].argmax(-1))
+
+
+def test_result_is_json(int8):
+    data = json.loads(json.dumps(int8.to_json()))
+    assert data["flex"] == data["custom"] == data["float_ops"] == 0
+    assert data["agreement"] >= 0.99
+    assert data["ops"]["online"]["LOGISTIC"] > 0
+    assert data["path"] == "student.tflite"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("quantize", "agreement"), [("none", 1.0), ("float16", 0.999), ("dynamic", 0.99)]
+)
+def test_other_ways_to_quantize(trained, tmp_path, int8, quantize, agreement):
+    result = export(trained, tmp_path / "s.tflite", quantize=quantize)
+    assert min(d.agreement for d in result.drift.values()) >= agreement
+    assert result.inspection.flex == result.inspection.custom == ()
+    assert result.inspection.parameters == int8.inspection.parameters
+    weights = {"none": "float32", "float16": "float16", "dynamic": "int8"}[quantize]
+    assert next(iter(result.inspection.constants)) == weights
+    if quantize == "none":
+        assert all(d.max < 1e-4 for d in result.drift.values())
+
+
+def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monkeypatch):
+    """Windows of 8 positions cannot hold what a label depends on; and the bound is below zero."""
+    out = tmp_path / "never.tflite"
+    with pytest.raises(ExportError, match=r"exact_match on the dev examples drops from .* in the"):
+        export(trained, out, quantize="none", length=8, max_drop=-100.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"quantize": "int4"}, "cannot quantize to 'int4'; use one of int8"),
+        ({"head": "logits"}, "no head 'logits'; this student has labels"),
+        ({"length": 3}, "windows of 3 positions are not possible"),
+        ({"examples": []}, "none of the 0 dev examples has labels for intent, slots"),
+    ],
+)
+def test_errors(trained, tmp_path, options, text):
+    with pytest.raises(ExportError, match=text):
+        export(trained, tmp_path / "x.tflite", **options)
+
+
+def test_unlabelled_dev_examples_do_not_count(trained, tmp_path):
+    bare = [replace(e, label=None) for e in trained.dev]
+    with pytest.raises(ExportError, match="none of the 120 dev examples"):
+        export(trained, tmp_path / "x.tflite", examples=bare)
+
+
+def test_featurizer_at_length_keeps_the_rest(trained):
+    short = featurizer_at_length(trained.featurizer, 12)
+    before, after = trained.featurizer.to_json(), short.to_json()
+    assert after["max_length"] == 12
+    assert {k for k in before if before[k] != after[k]} == {"max_length", "overlap"}
+    words = trained.dev[0].words
+    (whole,) = trained.featurizer.encode(words[:4])
+    (same,) = short.encode(words[:4])
+    np.testing.assert_array_equal(whole.inputs["input_ids"], same.inputs["input_ids"])
+
+
+def test_calibration_rows_are_spread_and_padded(trained, monkeypatch):
+    from tfdistil.export import exporter
+
+    monkeypatch.setattr(exporter, "CALIBRATION_ROWS", 5)
+    rows = encode_rows(trained.dev, trained.featurizer, None)
+    found = calibration_rows(rows, ["input_ids", "attention_mask"], 48)
+    assert {k: v.shape for k, v in found.items()} == {
+        "input_ids": (5, 48),
+        "attention_mask": (5, 48),
+    }
+    first, last = rows.windows[0], rows.windows[-1]
+    np.testing.assert_array_equal(
+        found["attention_mask"].sum(1)[[0, 4]], [first.length, last.length]
+    )
+
+
+def test_inspection_reads_packed_files_too(int8):
+    assert inspect_model(int8.path.read_bytes()).operators == int8.inspection.operators
