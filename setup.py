@@ -30,8 +30,11 @@ DEV = [
 ]
 
 setup(
-    packages=find_packages(include=["tfdistil", "tfdistil.*"])
-    + ["tfdistil.export", "tfdistil.benchmarks"],
+    packages=[
+        *find_packages(include=["tfdistil", "tfdistil.*"]),
+        "tfdistil.export",
+        "tfdistil.benchmarks",
+    ],
     package_dir={"tfdistil.export": "export", "tfdistil.benchmarks": "benchmarks"},
     package_data={"tfdistil": ["recipes/*.yaml", "report/templates/*", "py.typed"]},
     install_requires=RUNTIME,

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,10 @@ class Benchmark:
     def ratio(self, slower: str, faster: str) -> dict[str, Any]:
         """How many times slower (online, batch) and larger (bytes) one model is than another."""
         a, b = (next(m for m in self.models if m.name == name) for name in (slower, faster))
-        both = a.batch is not None and b.batch is not None
+        batch = None if a.batch is None or b.batch is None else Ratio.of(a.batch, b.batch)
         return {
             "online": Ratio.of(a.online, b.online).to_json(),
-            "batch": Ratio.of(a.batch, b.batch).to_json() if both else None,  # type: ignore[arg-type]
+            "batch": None if batch is None else batch.to_json(),
             "bytes": a.bytes / b.bytes,
         }
 
@@ -168,7 +169,7 @@ def measure(
             if shape is not None:
                 runner = interpreter.get_signature_runner(shape.signature)
                 inputs = [random_inputs(shape, vocabulary, generator) for _ in range(INPUTS)]
-                into[name] = cycle(inputs, lambda one, run=runner: run(**one))  # type: ignore[misc]
+                into[name] = cycle(inputs, partial(_call, runner))
 
     def progress(what: str) -> Callable[[str, int, int], None]:
         def show(name: str, done: int, total: int) -> None:
@@ -223,8 +224,16 @@ def _text_calls(
             runtime = Runtime(path, threads)
         except ModelFileError:
             continue  # a bare graph has no tokenizer
-        calls[name] = cycle(texts, lambda text, runtime=runtime: runtime.predict([text]))
+        calls[name] = cycle(texts, partial(_answer, runtime))
     return calls
+
+
+def _call(runner: Any, inputs: dict[str, Any]) -> None:
+    runner(**inputs)
+
+
+def _answer(runtime: Any, text: str) -> None:
+    runtime.predict([text])
 
 
 def vocabulary_size(path: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,13 +51,13 @@ class TransformerShape(keras.Model):
 
     Args:
         size: the sizes.
-        seed: of the weights, normal with standard deviation 0.02.
+        seed: of the first weight; they are normal with standard deviation 0.02.
     """
 
     def __init__(self, size: TransformerSize, seed: int = 0):
         super().__init__()
         self.size = size
-        self._start = keras.initializers.RandomNormal(stddev=0.02, seed=seed)
+        self._seeds = itertools.count(seed)
         d, inner = size.width, size.inner
         self.words = self._weight("words", size.vocabulary, d)
         self.place = self._weight("positions", size.positions, d)
@@ -75,7 +76,9 @@ class TransformerShape(keras.Model):
         self.built = True
 
     def _weight(self, name: str, *shape: int) -> Any:
-        return self.add_weight(shape=shape, initializer=self._start, name=name)
+        # Every weight from a seed of its own: equal constants would be stored only once.
+        start = keras.initializers.RandomNormal(stddev=0.02, seed=next(self._seeds))
+        return self.add_weight(shape=shape, initializer=start, name=name)
 
     def _linear(self, name: str, inputs: int, outputs: int) -> tuple[Any, Any]:
         kernel = self._weight(f"{name}_kernel", inputs, outputs)
@@ -138,7 +141,7 @@ def reference_file(
 
     Args:
         name: a key of `REFERENCES`.
-        cache: the folder it is kept in; built (about 3 GB of memory, a minute) when it is not there.
+        cache: the folder it is kept in; it is built (some GB of memory, a minute) when missing.
         length: positions per call.
         batch: rows of the signature ``batch``.
         quantize: ``none`` (float32) or ``dynamic`` (int8 weights).

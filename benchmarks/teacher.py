@@ -13,8 +13,8 @@ def teacher_model(
     """Convert a teacher with its task heads to a flatbuffer.
 
     Args:
-        encoder: a `tfdistil.encoders.encoder.Encoder`; its signals ``logits/<output>`` of the task's
-            heads become the outputs.
+        encoder: a `tfdistil.encoders.encoder.Encoder`; the logits of its task heads become the
+            outputs.
         length: positions per call, at most the encoder's maximum.
         batch: rows of the signature ``batch``.
         quantize: ``none`` (float32), ``float16`` or ``dynamic``.

@@ -82,9 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> ExportResult:
-    from tfdistil.delivery import export_length
     from tfdistil.export.exporter import export_student
-    from tfdistil.pipeline import open_run
+    from tfdistil.runs import open_run
 
     work = open_run(arguments.run)
     student, spec = work.student(arguments.model), work.recipe.export
@@ -101,7 +100,7 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
         examples=work.corpus.dev,
         out=arguments.out,
         quantize=chosen("quantize"),
-        length=export_length(work) if arguments.length is None else arguments.length,
+        length=work.export_length() if arguments.length is None else arguments.length,
         batch=chosen("batch"),
         head=chosen("head"),
         max_drop=chosen("max_drop"),

@@ -1,4 +1,4 @@
-"""Shared fixtures. Tests never reach for the network; real data is used where it lies, or skipped."""
+"""Shared fixtures. Tests never use the network; real data is used where it lies, or skipped."""
 
 from __future__ import annotations
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.data.example import Example
+from tfdistil.evaluation import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
 from tfdistil.run_folder import versions
 from tfdistil.tasks import Prediction, Task
 
 if TYPE_CHECKING:
-    from tfdistil.pipeline import Run
+    from tfdistil.runs import Run
 
 KINDS = {
     "teacher": "teacher",
@@ -83,7 +84,12 @@ def compare(work: Run) -> dict[str, Any]:
         "per_language": {
             last: {name[kind]: _by_language(task, sets[last], found[kind][last]) for kind in kinds}
         },
-        "per_label": {last: {name["tflite"]: task.label_scores(sets[last], found["tflite"][last])}},
+        "per_label": {
+            last: {
+                name[kind]: task.label_scores(sets[last], found[kind][last])
+                for kind in ("teacher", "tflite")
+            }
+        },
         "errors": {last: errors(sets[last], found["tflite"][last])},
         "examples": [" ".join(e.words) for e in (corpus.test or corpus.dev)[:3]],
         "data": corpus.counts,
@@ -93,6 +99,7 @@ def compare(work: Run) -> dict[str, Any]:
             step: facts["seconds"] for step, facts in folder.manifest["steps"].items()
         },
         "environment": environment(),
+        "monitors": {stage.name: stage.stop.monitor for stage in recipe.distill},
         "command": f"tfdistil run recipe.yaml --out {folder.path.name}",
     }
 
@@ -155,26 +162,6 @@ def _by_language(
         lambda rows: task.score([examples[i] for i in rows], [predictions[i] for i in rows]),
     )
     return {language: scores[task.metric] for language, scores in table.languages.items()}
-
-
-def errors(
-    examples: Sequence[Example], predictions: Sequence[Prediction], limit: int = 50
-) -> list[dict[str, Any]]:
-    """The first examples that are not all right: text, gold and predicted labels."""
-    found = []
-    for example, prediction in zip(examples, predictions, strict=True):
-        if example.tags == prediction.tags and example.label == prediction.label:
-            continue
-        if prediction.label is None and example.tags == prediction.tags:
-            continue
-        if prediction.tags is None and example.label == prediction.label:
-            continue
-        gold = [*(example.tags or ())] + ([example.label] if example.label else [])
-        guess = [*(prediction.tags or ())] + ([prediction.label] if prediction.label else [])
-        found.append({"text": " ".join(example.words), "gold": gold, "predicted": guess})
-        if len(found) == limit:
-            break
-    return found
 
 
 def environment() -> dict[str, Any]:

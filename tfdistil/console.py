@@ -55,7 +55,11 @@ class Screen:
             )
             with Progress(*columns, console=self.console, transient=True) as progress:
                 task = progress.add_task(name, total=total, note="")
-                yield lambda done, note="": progress.update(task, completed=done, note=note)
+
+                def move(done: int, note: str = "") -> None:
+                    progress.update(task, completed=done, note=note)
+
+                yield move
         else:
 
             def report(done: int, note: str = "") -> None:

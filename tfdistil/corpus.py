@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.data.demo import generate
+from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.data.splits import drop_overlap, overlap, split_dev
@@ -88,8 +89,9 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     """
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
+    counts: dict[str, int] = {}
     if data.demo is not None:
-        sets, counts = demo_sets(recipe), {}
+        sets = demo_sets(recipe)
     else:
         sets, counts = _file_sets(data, base, seed, splitter)
     if not sets["dev"]:
@@ -127,8 +129,8 @@ def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:
     """The sets of the built-in corpus."""
     demo = recipe.data.demo
     assert demo is not None
-    sizes = {"train": demo.train, "dev": demo.dev, "test": demo.test}
-    sets = {
+    sizes: dict[Split, int] = {"train": demo.train, "dev": demo.dev, "test": demo.test}
+    sets: dict[str, list[Example]] = {
         name: list(generate(demo.kind, name, size, recipe.seed, demo.languages))
         for name, size in sizes.items()
     }

@@ -35,7 +35,9 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
                 sources = to_sources(specs, base, recipe.seed)
                 results[name] = load(sources, split=split, errors="collect")
     tokenize = _tokenizer(recipe) if with_teacher else None
-    return check(*(results.get(name) for name in names), tokenize=tokenize)  # type: ignore[arg-type]
+    empty = ReadResult((), {}, ())
+    train, dev, test, transfer = (results.get(name) for name in names)
+    return check(train or empty, dev, test, transfer, tokenize)
 
 
 def _tokenizer(recipe: Recipe) -> Callable[[str], Sequence[Any]] | None:

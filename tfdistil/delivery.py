@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from tfdistil.comparison import compare, system_name, write_predictions
-from tfdistil.distill.rows import encode_rows
 from tfdistil.evaluation import predictions_of
 from tfdistil.files import write_json, write_text
-
-if TYPE_CHECKING:
-    from tfdistil.pipeline import Run
+from tfdistil.runs import Run
 
 
 def deliver(work: Run) -> dict[str, Any]:
@@ -35,23 +30,13 @@ def deliver(work: Run) -> dict[str, Any]:
     return metrics
 
 
-def export_length(work: Run) -> int:
-    """Pieces per call: what the recipe says, or what holds 99 % of dev, in steps of 8."""
-    if work.recipe.export.length is not None:
-        return work.recipe.export.length
-    featurizer = work.student().featurizer
-    lengths = encode_rows(work.corpus.dev, featurizer, None).lengths
-    length = int(-(-np.quantile(lengths, 0.99) // 8) * 8)
-    return max(16, min(length, featurizer.max_length))
-
-
 def export_step(work: Run) -> dict[str, Any]:
     """Make ``student.tflite`` and check it against Keras."""
     from tfdistil.export.exporter import export_student
 
     work.screen.line("export")
     student, corpus, spec = work.student(), work.corpus, work.recipe.export
-    length = export_length(work)
+    length = work.export_length()
     result = export_student(
         student.model,
         corpus.task,

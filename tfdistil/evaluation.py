@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.comparison import errors
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.errors import RecipeError
@@ -16,7 +15,7 @@ from tfdistil.tasks import Prediction, Task
 from tfdistil.text.words import WordSplitter
 
 if TYPE_CHECKING:
-    from tfdistil.pipeline import Run
+    from tfdistil.runs import Run
 
 Evaluation = dict[str, dict[str, Any]]
 """Set name to ``scores``, ``labels`` (per label) and ``errors``."""
@@ -46,6 +45,34 @@ def _evaluate(
         "labels": task.label_scores(examples, predictions),
         "errors": errors(examples, predictions, limit),
     }
+
+
+def errors(
+    examples: Sequence[Example], predictions: Sequence[Prediction], limit: int = 50
+) -> list[dict[str, Any]]:
+    """The first examples that are not all right: text, gold and predicted labels."""
+    found = []
+    for example, prediction in zip(examples, predictions, strict=True):
+        if example.tags == prediction.tags and example.label == prediction.label:
+            continue
+        if prediction.label is None and example.tags == prediction.tags:
+            continue
+        if prediction.tags is None and example.label == prediction.label:
+            continue
+        gold = [*(example.tags or ())] + ([example.label] if example.label else [])
+        guess = [*(prediction.tags or ())] + ([prediction.label] if prediction.label else [])
+        found.append(
+            {
+                "text": " ".join(example.words),
+                "words": list(example.words),
+                "language": example.language,
+                "gold": gold,
+                "predicted": guess,
+            }
+        )
+        if len(found) == limit:
+            break
+    return found
 
 
 def runtime_predictions(runtime: Runtime, examples: Sequence[Example]) -> list[Prediction]:
@@ -79,7 +106,7 @@ def evaluate_run(
     limit: int = 10,
 ) -> Evaluation:
     """Score a model of a run: ``student``, ``twin``, ``teacher`` or ``tflite``."""
-    from tfdistil.pipeline import open_run
+    from tfdistil.runs import open_run
 
     work = open_run(folder)
     sets = work.corpus.score_sets()

@@ -14,6 +14,7 @@ from tfdistil.corpus import Corpus
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
 from tfdistil.encoders import Encoder, load_encoder, load_tokenizer, save_encoder, scratch_encoder
+from tfdistil.errors import CheckpointError
 from tfdistil.files import write_json
 from tfdistil.recipe import StudentSpec, TeacherSpec
 from tfdistil.students import build_student
@@ -111,9 +112,12 @@ def copy_body(source: Encoder, target: Encoder) -> None:
 def masking_for(teacher: Teacher, probability: float) -> Transform:
     """Masking with the teacher's own special pieces."""
     featurizer = teacher.featurizer
+    mask = featurizer.tokenizer.token_to_id("[MASK]")
+    if mask is None:
+        raise CheckpointError("pre-training needs a tokenizer with the piece [MASK]")
     special = (featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
     return mask_pieces(
-        featurizer.tokenizer.token_to_id("[MASK]"),
+        mask,
         teacher.model.config.vocabulary,
         frozenset(special),
         probability,
@@ -170,7 +174,9 @@ def save_student(student: Student, folder: Path) -> None:
     student.model.save_weights(folder / "model.weights.h5")
     for name, data in student.featurizer.to_assets().items():
         (folder / name).write_bytes(data)
-    write_json(folder / "student.json", student.arguments)
+    # The order of the outputs is that of the heads' weights, and JSON files have sorted keys here.
+    outputs = [[name, *spec] for name, spec in student.arguments["outputs"].items()]
+    write_json(folder / "student.json", {**student.arguments, "outputs": outputs})
     write_json(folder / "featurizer.json", student.featurizer.to_json())
 
 
@@ -180,7 +186,7 @@ def load_student(folder: Path) -> Student:
     settings = json.loads((folder / "featurizer.json").read_text("utf-8"))
     assets = {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
     featurizer = SubwordFeaturizer.from_assets(settings, assets)
-    arguments["outputs"] = {k: tuple(v) for k, v in arguments["outputs"].items()}
+    arguments["outputs"] = {name: (level, size) for name, level, size in arguments["outputs"]}
     arguments["heads"] = tuple(arguments["heads"])
     model = build_student(**arguments)
     model.load_weights(folder / "model.weights.h5")

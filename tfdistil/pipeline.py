@@ -12,24 +12,20 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import keras
 
 from tfdistil.console import ProgressBar, Screen
-from tfdistil.corpus import Corpus, load_corpus
+from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.schedule import Schedule
-from tfdistil.errors import RunError
 from tfdistil.files import new_folder
 from tfdistil.model_factory import (
-    Student,
     Teacher,
     copy_body,
-    load_student,
-    load_teacher,
     make_student,
     make_teacher,
     masking_for,
@@ -48,58 +44,7 @@ from tfdistil.recipe import (
     TermSpec,
 )
 from tfdistil.run_folder import RunFolder
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run folder with its corpus read and its models loaded.
-
-    Attributes:
-        folder: recipe, manifest, artefacts.
-        corpus: all sentences and the task.
-        screen: where progress is shown.
-    """
-
-    folder: RunFolder
-    corpus: Corpus
-    screen: Screen
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe of the folder."""
-        return self.folder.recipe
-
-    def teacher(self) -> Teacher:
-        """The fine-tuned teacher.
-
-        Raises:
-            RunError: it is not there yet.
-        """
-        if not self.folder.is_done("teacher"):
-            raise RunError(f"{self.folder.path}: the teacher is not trained yet; run the recipe")
-        spec = self.recipe.teacher_spec()
-        return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
-
-    def student(self, name: str = "student") -> Student:
-        """A trained student: ``student`` or ``twin``.
-
-        Raises:
-            RunError: it is not there yet.
-        """
-        if not self.folder.is_done(name):
-            raise RunError(f"{self.folder.path}: the {name} is not trained yet; run the recipe")
-        return load_student(self.folder.path / name)
-
-
-def open_run(path: str | Path, screen: Screen | None = None) -> Run:
-    """Open an existing run folder, with its corpus read again.
-
-    Raises:
-        RunError: not a run folder.
-    """
-    folder = RunFolder(path)
-    base = Path(folder.manifest.get("base", "."))
-    return Run(folder, load_corpus(folder.recipe, base), screen or Screen())
+from tfdistil.runs import Run
 
 
 def run(

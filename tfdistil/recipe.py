@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -427,7 +427,7 @@ def _step(node: Any, key: str, assignment: str) -> Any:
             return node[int(key)]
         names = [str(i.get("name", i.get("path"))) for i in node if isinstance(i, Mapping)]
         raise RecipeError(f"--set {assignment}: no {key!r} here; there are {', '.join(names)}")
-    if isinstance(node, Mapping):
+    if isinstance(node, MutableMapping):
         return node.setdefault(key, {})
     raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
 

@@ -87,16 +87,16 @@ class RunFolder:
 
     def facts(self, step: str) -> dict[str, Any]:
         """What a finished step recorded."""
-        return self.manifest["steps"][step]
+        return self.manifest["steps"][step]["facts"]
 
     def remember(self, **facts: Any) -> None:
         """Keep facts about the run as a whole."""
         self.manifest.update(facts)
         write_json(self._manifest_file, self.manifest)
 
-    def finish(self, step: str, seconds: float, **facts: Any) -> None:
+    def finish(self, step: str, seconds: float, facts: dict[str, Any]) -> None:
         """Mark a step as done, with what it wants to remember."""
-        self.manifest["steps"][step] = {"seconds": round(seconds, 1), **facts}
+        self.manifest["steps"][step] = {"seconds": round(seconds, 1), "facts": facts}
         write_json(self._manifest_file, self.manifest)
 
     def once(self, step: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -104,5 +104,5 @@ class RunFolder:
         if not self.is_done(step):
             start = time.perf_counter()
             facts = work()
-            self.finish(step, time.perf_counter() - start, **facts)
+            self.finish(step, time.perf_counter() - start, facts)
         return self.facts(step)

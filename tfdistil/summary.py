@@ -63,7 +63,12 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
     console = Console(highlight=False)
     console.print(summary_table(metrics))
     for name, ratio in metrics.get("ratios", {}).items():
-        console.print(f"  {name}: {ratio:.1f}x", markup=False)
+        online, batch = ratio["online"]["median"], ratio["batch"]["median"]
+        console.print(
+            f"against the {name} in the same runtime: {ratio['bytes']:.1f}x smaller, "
+            f"{online:.1f}x faster online, {batch:.1f}x in batches",
+            markup=False,
+        )
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
     example = metrics["examples"][0] if metrics.get("examples") else "your text"
     console.print(

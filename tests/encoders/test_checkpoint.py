@@ -259,7 +259,7 @@ def test_tied_copies_must_be_copies(tiny, saved) -> None:
     assert_same(encoder, tiny(mlm=True))
     assert encoder.load_report.ignored == (f"{head}.decoder.weight",)
     change(folder, lambda t: t | {f"{head}.decoder.weight": t[table] + 1})
-    with pytest.raises(CheckpointError, match="decoder.weight differs from bert.embeddings"):
+    with pytest.raises(CheckpointError, match=r"decoder.weight differs from bert"):
         load_encoder(folder, mlm=True)
 
 
@@ -283,7 +283,7 @@ def test_a_file_without_architectures_is_a_base_model(tiny, saved) -> None:
 def test_broken_joint_labels(saved) -> None:
     folder = saved("bert", "word")
     configure(folder, tfdistil={"heads": {"out": "word"}})
-    with pytest.raises(CheckpointError, match=".tfdistil. must hold heads with level and labels"):
+    with pytest.raises(CheckpointError, match=r".tfdistil. must hold heads with level and labels"):
         load_encoder(folder, ABC)
 
 
@@ -294,7 +294,7 @@ def test_folders_that_are_no_checkpoints(saved, tmp_path: Path) -> None:
         load_encoder(Path("missing"))
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(CheckpointError, match="no config.json; is it a checkpoint"):
+    with pytest.raises(CheckpointError, match=r"no config.json; is it a checkpoint"):
         load_encoder(empty)
     for text, message in (("{", "is not JSON"), ("[]", "expected a JSON object, got list")):
         (empty / "config.json").write_text(text)
@@ -305,7 +305,7 @@ def test_folders_that_are_no_checkpoints(saved, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="not a readable safetensors file"):
         load_encoder(folder)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(CheckpointError, match="no model.safetensors .* is it a checkpoint"):
+    with pytest.raises(CheckpointError, match=r"no model.safetensors .* is it a checkpoint"):
         load_encoder(folder)
 
 

@@ -98,3 +98,11 @@ def test_pytorch_gives_the_same_logits(tiny, batch, tmp_path, family: str, level
     again = load_encoder(tmp_path / "theirs", {"out": (level, 3)}, labels={"out": "abc"})
     for a, b in zip(encoder.weights, again.weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
+
+
+def test_low_precision_weights_are_saved_as_float32(tiny, tmp_path: Path) -> None:
+    encoder = tiny(dtype="bfloat16")
+    save_encoder(encoder, tmp_path)
+    assert {a.dtype for a in load_file(tmp_path / "model.safetensors").values()} == {np.dtype("f4")}
+    for a, b in zip(encoder.weights, load_encoder(tmp_path, dtype="bfloat16").weights, strict=True):
+        np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))

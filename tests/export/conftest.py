@@ -94,7 +94,7 @@ def trained() -> Trained:
         weights = student.trainable_variables
         optimizer.apply(tape.gradient(loss, weights), weights)
 
-    for _ in range(8):
+    for _ in range(14):
         order = rng.permutation(len(rows))
         for start in range(0, len(order), 32):
             chosen = order[start : start + 32]

@@ -36,8 +36,8 @@ def build(task, quantize: str, path: Path, kind: str = "unicode") -> Tiny:
     """Embedding, one convolution, a dense layer per output; signatures `online` and `batch`."""
     import keras
     import tensorflow as tf
-    from tfdistil.export.pack import config_bytes, pack
 
+    from tfdistil.export.pack import config_bytes, pack
     from tfdistil.text.subwords import SubwordFeaturizer
     from tfdistil.text.train_tokenizer import train_wordpiece
     from tfdistil.text.words import WordSplitter

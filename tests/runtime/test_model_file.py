@@ -8,9 +8,9 @@ import random
 import zipfile
 
 import pytest
-from tfdistil.export.pack import config_bytes, pack
 
 from tfdistil.errors import ModelFileError
+from tfdistil.export.pack import config_bytes, pack
 from tfdistil.runtime.model_file import MAX_ASSET_BYTES, ModelFile
 
 MODEL = b"\x1c\0\0\0TFL3" + bytes(range(200))

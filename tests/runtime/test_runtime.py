@@ -10,9 +10,9 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from tfdistil.export.pack import config_bytes, pack
 
 from tfdistil.errors import ModelFileError
+from tfdistil.export.pack import config_bytes, pack
 from tfdistil.runtime import Runtime
 from tfdistil.tasks.iob2 import allowed_transitions
 

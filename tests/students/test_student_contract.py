@@ -6,7 +6,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
 
+from tfdistil.export.convert import Entry, convert
+from tfdistil.export.inspect import inspect_model
 from tfdistil.students import STUDENTS, build_student
 
 VOCABULARY = 30
@@ -152,6 +155,51 @@ def test_saves_and_loads(name, tmp_path):
         for signal, value in expected.items():
             np.testing.assert_array_equal(found[signal], value)
     assert keras.models.load_model(tmp_path / "whole.keras").get_config() == model.get_config()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantize", ["int8", "dynamic", "float16", "none"])
+@every_student
+def test_exports_and_the_interpreter_agrees(name, quantize):
+    model = make(name, "intent_slots")
+    rng = np.random.default_rng(0)
+    for weight in model.weights:  # as spread out as trained ones
+        weight.assign_add(rng.normal(scale=0.3, size=weight.shape).astype(np.float32))
+    rows = batch(rng.integers(3, 7, 32), 6)
+    entries = {
+        signature: Entry(*model.export_function(6, size))
+        for signature, size in (("online", 1), ("batch", 4))
+    }
+    flatbuffer = convert(model, entries, quantize, rows)
+    graph = inspect_model(flatbuffer)
+    assert (graph.flex, graph.custom) == ((), ())
+    if quantize == "int8":
+        assert graph.float_operator_count == 0
+    expected = model(rows)
+    bound = {"none": 1e-5, "float16": 5e-3, "dynamic": 0.05, "int8": 0.2}[quantize]
+    interpreter = Interpreter(model_content=flatbuffer)
+    for signature, size in (("online", 1), ("batch", 4)):
+        runner = interpreter.get_signature_runner(signature)
+        details = runner.get_output_details()
+        for start in range(0, 16, size):
+            found = runner(**{k: v[start : start + size] for k, v in rows.items()})
+            for output, values in found.items():
+                values = values.astype(np.float32)
+                if details[output]["dtype"] == np.int8:
+                    scale, zero = details[output]["quantization"]
+                    values = (values - zero) * scale
+                logits = np.asarray(expected[f"labels/{output}"])
+                cut = logits[start : start + size]
+                if values.ndim == 3:
+                    real = rows["attention_mask"][start : start + size] == 1
+                    values, cut = values[real], cut[real]
+                assert np.abs(values - cut).mean() < bound * logits.std()
+
+
+@every_student
+def test_export_function_refuses_an_unknown_head(name):
+    with pytest.raises(ValueError, match="no head 'x'; this student has labels"):
+        make(name, "tags").export_function(8, 1, "x")
 
 
 @pytest.mark.parametrize(

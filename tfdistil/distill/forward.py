@@ -15,9 +15,14 @@ from tfdistil.distill.rows import Rows, bucketed_batches
 class SignalModel(Protocol):
     """What distillation needs of a teacher or a student.
 
-    ``model(batch)`` returns named signals; `level` says of each whether it is ``subword``
-    (``[B, T, ...]``, one row per piece), ``sequence`` (``[B, ...]``) or ``piece`` (not to be
-    gathered, such as attention maps).
+    ``model(batch)`` returns named signals; `level` says what each has rows for:
+
+    - ``subword``: ``[B, T, ...]``, one per piece, gathered at the scored pieces where needed;
+    - ``unit``: ``[B, U, ...]``, one per scored piece already (a CRF's paths, say: such a model reads
+      ``units`` and ``unit_mask`` of the batch itself);
+    - ``sequence``: ``[B, ...]``, one per text;
+    - ``model``: no batch axis, the same for every text (a CRF's transitions);
+    - ``piece``: anything else, such as attention maps; for terms that align on pieces alone.
     """
 
     def __call__(self, inputs: Mapping[str, Any], training: bool = False) -> dict[str, Any]:
@@ -25,7 +30,7 @@ class SignalModel(Protocol):
         ...
 
     def level(self, signal: str) -> str:
-        """Whether a signal is ``subword`` or ``sequence``."""
+        """What a signal has rows for, see the class."""
         ...
 
 
@@ -49,15 +54,25 @@ class SignalReader:
     Args:
         model: a teacher or student.
         names: the signals; those of level ``subword`` are gathered at the scored pieces.
+
+    Attributes:
+        per_unit: for each signal of a text, whether its first axis is units.
+        of_model: the signals of level ``model``.
     """
 
     def __init__(self, model: SignalModel, names: Sequence[str]):
         self.model, self.names = model, tuple(names)
-        self.per_unit = {name: model.level(name) == "subword" for name in names}
+        self._levels = {name: model.level(name) for name in names}
+        self.per_unit = {
+            name: level in ("subword", "unit")
+            for name, level in self._levels.items()
+            if level != "model"
+        }
+        self.of_model = tuple(name for name, level in self._levels.items() if level == "model")
         self._compiled: Callable[[Any], dict[str, Any]] | None = None
 
     def batch(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Signals of one padded batch, ``[B, U, ...]`` or ``[B, ...]``."""
+        """Signals of one padded batch, ``[B, U, ...]``, ``[B, ...]`` or, of the model, ``[...]``."""
         if self._compiled is None:
             self._compiled = self._compile(inputs)
         return {name: np.asarray(array) for name, array in self._compiled(dict(inputs)).items()}
@@ -66,8 +81,10 @@ class SignalReader:
         def run(batch: Mapping[str, Any]) -> dict[str, Any]:
             signals = self.model(batch, training=False)
             return {
-                name: at_units(signals[name], batch["units"]) if per_unit else signals[name]
-                for name, per_unit in self.per_unit.items()
+                name: at_units(signals[name], batch["units"])
+                if level == "subword"
+                else signals[name]
+                for name, level in self._levels.items()
             }
 
         if keras.backend.backend() != "tensorflow":
@@ -91,8 +108,9 @@ class SignalReader:
             batch_size: rows at a time.
 
         Yields:
-            ``(example index, {name: [units, ...] or [...]})`` in no particular order. Sequence
-            signals of a text in several windows are their mean.
+            ``(example index, {name: [units, ...] or [...]})`` in no particular order, without the
+            signals of the model itself. Sequence signals of a text in several windows are their
+            mean.
         """
         rows_of = rows.rows_of()
         pending = [len(parts) for parts in rows_of]

@@ -43,7 +43,7 @@ class Rows:
         """Pieces in each row, int64 ``[rows]``."""
         return np.array([window.length for window in self.windows], dtype=np.int64)
 
-    def inputs(self, rows: Sequence[int], multiple: int = 8) -> dict[str, np.ndarray]:
+    def inputs(self, rows: Sequence[int] | np.ndarray, multiple: int = 8) -> dict[str, np.ndarray]:
         """Padded model inputs and units of some rows.
 
         Args:
@@ -51,8 +51,8 @@ class Rows:
             multiple: lengths are rounded up to a multiple of it, so that few shapes occur.
 
         Returns:
-            The model's inputs ``[B, T]``, ``attention_mask [B, T]``, ``units [B, U]`` (positions)
-            and ``unit_mask [B, U]``, all int32.
+            The model's inputs ``[B, T]`` or ``[B, T, n]`` in the featurizer's dtypes,
+            ``attention_mask [B, T]``, ``units [B, U]`` (positions) and ``unit_mask [B, U]``, int32.
         """
         windows = [self.windows[row] for row in rows]
         time = _round_up(max(w.length for w in windows), multiple)
@@ -66,7 +66,9 @@ class Rows:
         batch["unit_mask"] = _pad([np.ones(len(w.units), np.int32) for w in windows], units, 0)
         return batch
 
-    def target(self, output: str, level: str, rows: Sequence[int], units: int) -> np.ndarray:
+    def target(
+        self, output: str, level: str, rows: Sequence[int] | np.ndarray, units: int
+    ) -> np.ndarray:
         """Target ids of some rows, `IGNORE` where there is none.
 
         Args:
@@ -188,7 +190,7 @@ def _round_up(length: int, multiple: int) -> int:
 
 
 def _pad(arrays: Sequence[np.ndarray], length: int, value: int) -> np.ndarray:
-    out = np.full((len(arrays), length, *arrays[0].shape[1:]), value, dtype=np.int32)
+    out = np.full((len(arrays), length, *arrays[0].shape[1:]), value, dtype=arrays[0].dtype)
     for i, array in enumerate(arrays):
         out[i, : len(array)] = array
     return out

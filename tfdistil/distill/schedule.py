@@ -36,8 +36,14 @@ from tfdistil.text.featurizer import Featurizer
 class FeaturizedModel(Protocol):
     """A model with the featurizer that feeds it."""
 
-    model: Any
-    featurizer: Featurizer
+    @property
+    def model(self) -> Any:
+        """Gives signals; see `SignalModel`."""
+
+    @property
+    def featurizer(self) -> Featurizer:
+        """Makes its inputs."""
+        ...
 
 
 Counter = Callable[[str, int], Callable[[int], None]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -23,9 +23,9 @@ class TeacherSignals(Protocol):
     """Signals for a batch of student rows."""
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int], inputs: dict[str, np.ndarray]
+        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
-        """Arrays by signal name: ``[B, U, ...]`` or ``[B, ...]``.
+        """Arrays by signal name: ``[B, U, ...]``, ``[B, ...]`` or, of the model itself, ``[...]``.
 
         Args:
             rows: the student's rows.
@@ -37,7 +37,7 @@ class TeacherSignals(Protocol):
 
 def _gather(
     rows: Rows,
-    chosen: Sequence[int],
+    chosen: Sequence[int] | np.ndarray,
     units: int,
     unit_level: dict[str, bool],
     example: Callable[[str, int], np.ndarray],
@@ -47,14 +47,19 @@ def _gather(
     for name, per_unit in unit_level.items():
         found = [example(name, int(rows.example[row])) for row in chosen]
         if not per_unit:
-            batch[name] = np.stack(found).astype(np.float32)
+            batch[name] = np.stack(found).astype(_kept_as(found[0]))
             continue
-        out = np.zeros((len(chosen), units, *found[0].shape[1:]), np.float32)
+        out = np.zeros((len(chosen), units, *found[0].shape[1:]), _kept_as(found[0]))
         for i, (row, array) in enumerate(zip(chosen, found, strict=True)):
             part = array[rows.unit_range(row)]
             out[i, : len(part)] = part
         batch[name] = out
     return batch
+
+
+def _kept_as(array: np.ndarray) -> np.dtype:
+    """Integers (ids) stay as they are; everything else is float32."""
+    return array.dtype if np.issubdtype(array.dtype, np.integer) else np.dtype(np.float32)
 
 
 class StoredSignals:
@@ -64,12 +69,18 @@ class StoredSignals:
         arrays: name to ``[total units, ...]`` or ``[examples, ...]``.
         offsets: start of each example's units and the total, int64 ``[examples + 1]``.
         unit_level: name to whether its first axis is units.
+        of_model: signals of the model itself, the same for every example.
     """
 
     def __init__(
-        self, arrays: dict[str, np.ndarray], offsets: np.ndarray, unit_level: dict[str, bool]
+        self,
+        arrays: dict[str, np.ndarray],
+        offsets: np.ndarray,
+        unit_level: dict[str, bool],
+        of_model: Mapping[str, np.ndarray] | None = None,
     ):
         self.arrays, self.offsets, self.unit_level = arrays, offsets, unit_level
+        self.of_model = dict(of_model or {})
 
     def example(self, name: str, index: int) -> np.ndarray:
         """A signal of one example, ``[units, ...]`` or ``[...]``."""
@@ -78,10 +89,11 @@ class StoredSignals:
         return self.arrays[name][index]
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int], inputs: dict[str, np.ndarray]
+        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
-        return _gather(rows, chosen, inputs["units"].shape[1], self.unit_level, self.example)
+        units = inputs["units"].shape[1]
+        return _gather(rows, chosen, units, self.unit_level, self.example) | self.of_model
 
 
 class PooledSignals:
@@ -91,7 +103,7 @@ class PooledSignals:
         self.parts = parts
         sizes = [len(part.offsets) - 1 for part in parts]
         self.first = np.concatenate([[0], np.cumsum(sizes)])
-        self.unit_level = parts[0].unit_level
+        self.unit_level, self.of_model = parts[0].unit_level, parts[0].of_model
 
     def example(self, name: str, index: int) -> np.ndarray:
         """A signal of one example of the pool."""
@@ -99,10 +111,11 @@ class PooledSignals:
         return self.parts[part].example(name, index - int(self.first[part]))
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int], inputs: dict[str, np.ndarray]
+        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
-        return _gather(rows, chosen, inputs["units"].shape[1], self.unit_level, self.example)
+        units = inputs["units"].shape[1]
+        return _gather(rows, chosen, units, self.unit_level, self.example) | self.of_model
 
 
 class LiveSignals:
@@ -120,7 +133,7 @@ class LiveSignals:
         self._rows_of = teacher_rows.rows_of()
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int], inputs: dict[str, np.ndarray]
+        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
@@ -136,31 +149,14 @@ class LiveSignals:
             )
             for example in examples
         }
-        return _gather(
+        of_texts = _gather(
             rows,
             chosen,
             inputs["units"].shape[1],
             self.reader.per_unit,
             lambda name, index: joined[index][name],
         )
-
-
-class SharedInputSignals:
-    """The teacher runs on the student's very inputs: same tokenizer, masked or not.
-
-    This is what objectives that align on pieces (attention maps, masked language models) need.
-    """
-
-    def __init__(self, model: SignalModel, names: Sequence[str]):
-        self.model, self.names = model, list(names)
-
-    def batch(
-        self, rows: Rows, chosen: Sequence[int], inputs: dict[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
-        """See `TeacherSignals.batch`; arrays are ``[B, T, ...]``, not gathered."""
-        del rows, chosen
-        signals = self.model(inputs, training=False)
-        return {name: np.asarray(signals[name]) for name in self.names}
+        return of_texts | {name: output[name] for name in self.reader.of_model}
 
 
 def store_signals(
@@ -177,7 +173,7 @@ def store_signals(
     Args:
         model: the teacher.
         rows: the examples, encoded with the teacher's featurizer.
-        names: signals of level ``subword`` or ``sequence``.
+        names: signals of any level but ``piece``.
         folder: where ``<signal>.npy``, ``offsets.npy`` and ``signals.json`` go.
         progress: called with the number of examples done so far.
     """
@@ -194,15 +190,20 @@ def store_signals(
                 total = offsets[-1] if unit_level[name] else len(rows.targets)
                 shape = (int(total), *array.shape[int(unit_level[name]) :])
                 arrays[name] = np.lib.format.open_memmap(
-                    partial / f"{name.replace('/', '.')}.npy", "w+", np.float32, shape
+                    partial / _file(name), "w+", _kept_as(array), shape
                 )
             where = slice(offsets[example], offsets[example + 1]) if unit_level[name] else example
             arrays[name][where] = array
         progress(done + 1)
     for array in arrays.values():
         array.flush()  # type: ignore[attr-defined]
+    of_model = reader.batch(rows.inputs([0])) if reader.of_model else {}
+    for name in reader.of_model:
+        np.save(partial / _file(name), of_model[name])
     np.save(partial / "offsets.npy", offsets)
-    (partial / "signals.json").write_text(json.dumps(unit_level, indent=1, sort_keys=True))
+    # Null: the signal has no axis for examples at all.
+    facts = {**unit_level, **dict.fromkeys(reader.of_model)}
+    (partial / "signals.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
 
@@ -214,15 +215,18 @@ def load_signals(folder: Path, rows: Rows) -> StoredSignals:
         RunError: the teacher scored other units than the student does (alignment ``x`` needs one
             tokenizer for both).
     """
-    unit_level = json.loads((folder / "signals.json").read_text())
+    facts = json.loads((folder / "signals.json").read_text())
     offsets = np.load(folder / "offsets.npy")
     if not np.array_equal(np.diff(offsets), rows.unit_counts):
         raise RunError(
             f"{folder}: the teacher's scored units differ from the student's. With different "
             "tokenizers use `task: {kind: tags, continuation: false}`, which aligns on words"
         )
-    arrays = {
-        name: np.load(folder / f"{name.replace('/', '.')}.npy", mmap_mode="r")
-        for name in unit_level
-    }
-    return StoredSignals(arrays, offsets, unit_level)
+    arrays = {name: np.load(folder / _file(name), mmap_mode="r") for name in facts}
+    unit_level = {name: fact for name, fact in facts.items() if fact is not None}
+    of_model = {name: arrays.pop(name) for name in facts.keys() - unit_level.keys()}
+    return StoredSignals(arrays, offsets, unit_level, of_model)
+
+
+def _file(name: str) -> str:
+    return f"{name.replace('/', '.')}.npy"

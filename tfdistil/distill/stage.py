@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tfdistil.distill.best_weights import BestWeights
@@ -88,7 +89,7 @@ def run_stage(
             higher_is_better=stage.stop.monitor == "metric",
             patience=stage.stop.patience,
             updates=planned,
-            record=lambda row, name=phase.name: record(name, row),
+            record=partial(record, phase.name),
         )
         distiller.fit(
             batches.dataset(),

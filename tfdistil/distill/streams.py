@@ -34,7 +34,7 @@ class Stream:
     signals: TeacherSignals | None = None
     transform: Transform | None = None
 
-    def batch(self, chosen: Sequence[int], generator: np.random.Generator) -> Batch:
+    def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
         """One padded batch: inputs, ``target/<output>`` and ``teacher/<signal>``."""
         batch = self.rows.inputs(chosen)
         units = batch["units"].shape[1]

@@ -1,6 +1,7 @@
 """The teacher: BERT-family encoders, and their checkpoints."""
 
-from tfdistil.encoders.checkpoint import LoadReport, checkpoint_heads, load_encoder
+from tfdistil.encoders.checkpoint import LoadReport, load_encoder
+from tfdistil.encoders.checkpoint_info import checkpoint_heads
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder
 from tfdistil.encoders.saving import save_encoder

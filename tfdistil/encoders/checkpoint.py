@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.encoders.checkpoint_info import (
+    architecture_of,
+    declared_heads,
+    is_joint,
+    read_config,
+    resolve_checkpoint,
+)
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder
 from tfdistil.encoders.heads import HeadSpec, Level
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
-    CLASS_KINDS,
-    CLASS_PREFIXES,
     IGNORABLE,
     Weight,
     bare_name,
@@ -31,9 +34,6 @@ from tfdistil.encoders.tensor_names import (
 from tfdistil.errors import CheckpointError
 
 _LOG = logging.getLogger(__name__)
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
-_HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")
-
 Heads = Mapping[str, tuple[Level, int]]
 """Output name to its level and its number of labels."""
 
@@ -109,7 +109,7 @@ def load_encoder(
     folder = resolve_checkpoint(source)
     content = read_config(folder)
     config = EncoderConfig.from_huggingface(content)
-    architecture = _architecture(content, config)
+    architecture = architecture_of(content, config)
     wanted = {name: HeadSpec(*spec) for name, spec in (heads or {}).items()}
     labels = _checked_labels(wanted, labels or {})
     kept = {} if fresh_heads else _kept_heads(content, architecture, wanted, labels, folder)
@@ -129,7 +129,7 @@ def load_encoder(
         required = base_tensors(encoder) | mlm_tensors(encoder)
         orders: dict[str, list[int]] = {}
         for name, order in kept.items():
-            classifier = head_tensors(encoder, name, joint=_is_joint(content))
+            classifier = head_tensors(encoder, name, joint=is_joint(content))
             required |= classifier
             orders |= dict.fromkeys(list(classifier)[-2:], order)
         fresh = [f"head {name}" for name in wanted if name not in kept]
@@ -156,114 +156,6 @@ def load_encoder(
     return encoder
 
 
-def resolve_checkpoint(source: str | Path) -> Path:
-    """The folder of a checkpoint; a hub id is downloaded (safetensors, config, tokenizer only).
-
-    Raises:
-        CheckpointError: neither a folder nor a hub id that can be fetched.
-    """
-    folder = Path(source).expanduser()
-    if folder.is_dir():
-        return folder
-    text = str(source)
-    if isinstance(source, Path) or not _HUB_ID.fullmatch(text):
-        raise CheckpointError(f"there is no folder {text}")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-
-    try:
-        return Path(snapshot_download(text, allow_patterns=list(_HUB_FILES)))
-    except (HfHubHTTPError, HFValidationError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        raise CheckpointError(
-            f"{text} is no folder here and could not be fetched as a hub id: {reason}"
-        ) from error
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """The content of ``config.json``.
-
-    Raises:
-        CheckpointError: it is missing or not a JSON object.
-    """
-    path = folder / "config.json"
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise CheckpointError(f"{folder} has no config.json; is it a checkpoint folder?") from error
-    except ValueError as error:
-        raise CheckpointError(f"{path} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{path}: expected a JSON object, got {type(content).__name__}")
-    return content
-
-
-def checkpoint_heads(source: str | Path) -> dict[str, tuple[Level, tuple[str, ...]]]:
-    """The classifiers a checkpoint says it has: output name to level and labels.
-
-    A `transformers` class has one head, without a name of its own: it is called ``tags`` (word
-    level) or ``class`` (sequence level) here.
-    """
-    folder = resolve_checkpoint(source)
-    content = read_config(folder)
-    architecture = _architecture(content, EncoderConfig.from_huggingface(content))
-    return _declared_heads(content, architecture, folder)
-
-
-def _architecture(content: Mapping[str, Any], config: EncoderConfig) -> str:
-    prefix = CLASS_PREFIXES[config.family]
-    supported = [prefix + kind for kind in CLASS_KINDS]
-    given = content.get("architectures") or [f"{prefix}Model"]
-    if not isinstance(given, list) or len(given) != 1 or given[0] not in supported:
-        raise CheckpointError(
-            f"architectures {given} is not supported for model_type {config.family}; "
-            f"supported: {', '.join(supported)}"
-        )
-    return given[0]
-
-
-def _is_joint(content: Mapping[str, Any]) -> bool:
-    return "tfdistil" in content
-
-
-def _declared_heads(
-    content: Mapping[str, Any], architecture: str, folder: Path
-) -> dict[str, tuple[Level, tuple[str, ...]]]:
-    if _is_joint(content):
-        try:
-            return {
-                name: (head["level"], tuple(head["labels"]))
-                for name, head in content["tfdistil"]["heads"].items()
-            }
-        except (KeyError, TypeError, AttributeError) as error:
-            raise CheckpointError(
-                f'{folder / "config.json"}: "tfdistil" must hold heads with level and labels'
-            ) from error
-    if architecture.endswith("ForTokenClassification"):
-        return {"tags": ("word", _labels(content, folder))}
-    if architecture.endswith("ForSequenceClassification"):
-        return {"class": ("sequence", _labels(content, folder))}
-    return {}
-
-
-def _labels(content: Mapping[str, Any], folder: Path) -> tuple[str, ...]:
-    """Labels by id; without ``id2label`` the names `transformers` makes up."""
-    table = content.get("id2label")
-    if table is None:
-        table = {str(i): f"LABEL_{i}" for i in range(content.get("num_labels", 2))}
-    try:
-        by_id = {int(key): str(label) for key, label in table.items()}
-    except (ValueError, AttributeError) as error:
-        raise CheckpointError(
-            f"{folder / 'config.json'}: id2label must map whole numbers to labels"
-        ) from error
-    if sorted(by_id) != list(range(len(by_id))) or len(set(by_id.values())) != len(by_id):
-        raise CheckpointError(
-            f"{folder / 'config.json'}: id2label must number different labels from 0, got {table}"
-        )
-    return tuple(by_id[i] for i in range(len(by_id)))
-
-
 def _checked_labels(
     wanted: Mapping[str, HeadSpec], labels: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
@@ -281,8 +173,8 @@ def _kept_heads(
     folder: Path,
 ) -> dict[str, list[int]]:
     """Wanted heads that the file has: name to the file's row of each label."""
-    declared = _declared_heads(content, architecture, folder)
-    if declared and not _is_joint(content):
+    declared = declared_heads(content, architecture, folder)
+    if declared and not is_joint(content):
         # The one head of a class fits the one head of its level, whatever that is called.
         (found,) = declared.values()
         names = [name for name, spec in wanted.items() if spec.level == found[0]]

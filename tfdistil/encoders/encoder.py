@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import keras
-from keras import ops
 
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.heads import Classifier, HeadSpec, Level, MaskedLanguageHead, Pooler

@@ -19,7 +19,7 @@ SEEDS_PER_LAYER = 8
 
 
 def activation(name: str) -> Callable[[Any], Any]:
-    """``gelu`` with erf, as BERT was trained, ``gelu_tanh`` its approximation, ``relu``, ``silu``."""
+    """``gelu`` (exact, as BERT was trained), ``gelu_tanh`` (approximate), ``relu`` or ``silu``."""
     if name == "gelu":
         return _gelu
     if name == "gelu_tanh":
@@ -44,10 +44,10 @@ def normal(deviation: float, seed: int | None, offset: int) -> keras.initializer
 
 
 def attention_bias(attention_mask: Any, dtype: str) -> Any:
-    """``[B, T]`` with 1 for real tokens to what `TransformerLayer` adds to scores, ``[B, 1, 1, T]``.
+    """What `TransformerLayer` adds to the scores of every key, ``[B, 1, 1, T]``.
 
     Args:
-        attention_mask: int ``[B, T]``.
+        attention_mask: int ``[B, T]``, 1 for real tokens, 0 for padding.
         dtype: of the result.
     """
     masked = 1.0 - ops.cast(attention_mask, dtype)

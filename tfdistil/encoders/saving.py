@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,7 +64,7 @@ def save_encoder(
         content = _config(encoder, kind, named)
         (Path(partial) / "config.json").write_text(content, encoding="utf-8")
         for path in sorted(Path(partial).iterdir()):
-            os.replace(path, folder / path.name)
+            path.replace(folder / path.name)
 
 
 def _class_kind(encoder: Encoder) -> str | None:
@@ -89,7 +88,7 @@ def _arrays(encoder: Encoder, kind: str | None) -> dict[str, np.ndarray]:
         weights |= head_tensors(encoder, name, joint=kind is None)
     arrays = {}
     for name, weight in weights.items():
-        array = ops.convert_to_numpy(weight.variable.value)
+        array = ops.convert_to_numpy(weight.variable.value).astype(np.float32)
         arrays[name] = np.ascontiguousarray(array.T if weight.transposed else array)
     return arrays
 

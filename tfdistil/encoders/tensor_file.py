@@ -55,7 +55,7 @@ def open_tensors(folder: Path) -> Iterator[TensorFile]:
     with ExitStack() as stack:
         if (folder / SINGLE_FILE).is_file():
             source = _open(stack, folder / SINGLE_FILE)
-            yield TensorFile({name: source for name in source.keys()})  # noqa: SIM118
+            yield TensorFile(dict.fromkeys(source.keys(), source))
         elif (folder / INDEX_FILE).is_file():
             yield TensorFile(_shards(stack, folder))
         else:

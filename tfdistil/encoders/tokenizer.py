@@ -8,7 +8,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from tfdistil.encoders.checkpoint import resolve_checkpoint
+from tfdistil.encoders.checkpoint_info import resolve_checkpoint
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.errors import CheckpointError
 from tfdistil.text import pretrained

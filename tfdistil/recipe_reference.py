@@ -1,0 +1,190 @@
+"""``docs/recipe.md``, made from the recipe's schema: ``python -m tfdistil.recipe_reference``."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.recipe import Recipe, StudentSpec, TeacherSpec
+from tfdistil.students import STUDENTS
+
+INTRODUCTION = """\
+# The recipe
+
+A recipe is a YAML file with everything a run depends on. This page is made from the schema:
+`python -m tfdistil.recipe_reference > docs/recipe.md`.
+
+- An unknown key or a value of the wrong kind is an error that names the file and the line.
+- `--set KEY=VALUE` overrides a key on the command line. Keys are joined by dots; stages are
+  addressed by their name, sources by their path or index: `--set distill.joint.stop.epochs=3`.
+- Paths are relative to the recipe file. Formats of data and their options: [data.md](data.md).
+- YAML 1.2: `on`, `yes` and `no` are plain words; write `1.0e-4` or `0.0001` for small numbers.
+
+A key without a default must be given.
+"""
+
+BOUNDS = {
+    annotated_types.Ge: ("ge", "≥ {}"),
+    annotated_types.Gt: ("gt", "> {}"),
+    annotated_types.Le: ("le", "≤ {}"),
+    annotated_types.Lt: ("lt", "< {}"),
+}
+PLAIN = {str: "text", int: "integer", float: "number", bool: "true, false", Any: "any"}
+
+
+def reference() -> str:
+    """The whole page."""
+    paths: dict[type[BaseModel], list[str]] = {}
+    for path, model in parts(Recipe):
+        paths.setdefault(model, []).append(path)
+    sections = [section(model, places) for model, places in paths.items()]
+    return "\n".join([INTRODUCTION, *sections, students(), objectives()])
+
+
+def parts(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """Every mapping of the schema with the place it stands at, each before what is inside it."""
+    yield path, model
+    for name, field in model.model_fields.items():
+        for suffix, part in nested(field.annotation):
+            yield from parts(part, f"{path}.{name}{suffix}".lstrip("."))
+
+
+def nested(annotation: Any, suffix: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """The mappings in a type: ``list[Part]`` gives ``[]``, ``dict[str, Part]`` ``.NAME``."""
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        yield suffix, annotation
+        return
+    origin = get_origin(annotation)
+    step = "[]" if origin is list else ".NAME" if origin is dict else ""
+    if origin is Literal:
+        return
+    for argument in get_args(annotation):
+        yield from nested(argument, suffix + step)
+
+
+def section(model: type[BaseModel], places: list[str]) -> str:
+    """A heading, what the mapping is, and a row per key."""
+    kinds = {TeacherSpec: " (a teacher)", StudentSpec: " (a student)"}
+    title = ", ".join(f"`{place}`" for place in places) if places != [""] else "Top level"
+    rows = [row(name, field) for name, field in model.model_fields.items()]
+    return "\n".join(
+        [
+            f"## {title}{kinds.get(model, '')}",
+            "",
+            inspect.cleandoc(model.__doc__ or ""),
+            "",
+            "| key | value | default | meaning |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def row(name: str, field: FieldInfo) -> str:
+    """One key as a row of its table."""
+    bounds = [
+        text.format(getattr(item, attribute))
+        for item in field.metadata
+        for kind, (attribute, text) in BOUNDS.items()
+        if isinstance(item, kind)
+    ]
+    value = ", ".join([describe(field.annotation), *bounds])
+    default = "" if field.is_required() else show(field.default)
+    cells = (f"`{name}`", value, default, field.description or "")
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def describe(annotation: Any) -> str:
+    """A type in words."""
+    if annotation in PLAIN:
+        return PLAIN[annotation]
+    if annotation is type(None):
+        return "null"
+    if inspect.isclass(annotation):
+        return "mapping"
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return ", ".join(
+            f"`{str(value).lower() if value is False else value}`" for value in arguments
+        )
+    if origin is Annotated:
+        return describe(arguments[0])
+    if origin in (Union, types.UnionType):
+        return " or ".join(dict.fromkeys(describe(argument) for argument in arguments))
+    if origin is list:
+        inner = describe(arguments[0])
+        return f"list of {'mappings' if inner == 'mapping' else inner}"
+    if origin is dict:
+        inner = describe(arguments[1])
+        return f"name to {inner}"
+    raise TypeError(f"no words for the type {annotation!r}; add them to `describe`")
+
+
+def show(value: Any) -> str:
+    """A default as YAML would have it."""
+    if isinstance(value, BaseModel):
+        return "all defaults"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list):
+        return f"`[{', '.join(map(str, value))}]`"
+    if isinstance(value, Mapping):
+        return "`{}`"
+    return f"`{value}`"
+
+
+def signature(function: Any, without: frozenset[str]) -> str:
+    """Parameters with their defaults, without those a recipe does not set."""
+    found = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in without or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        given = parameter.default is not parameter.empty
+        found.append(f"`{name}` = {show(parameter.default)}" if given else f"`{name}`")
+    return ", ".join(found) or "none"
+
+
+def first_line(thing: Any) -> str:
+    """The first sentence of a docstring."""
+    text = " ".join(inspect.cleandoc(thing.__doc__ or "").split("\n\n")[0].split())
+    return text.replace("|", "\\|")
+
+
+def students() -> str:
+    """Every registered student and the keys that it alone has."""
+    shared = frozenset(StudentSpec.model_fields)
+    made = frozenset({"self", "vocabulary", "outputs", "seed"})
+    lines = ["## Students", "", "| kind | is | keys of its own |", "|---|---|---|"]
+    for name, student in sorted(STUDENTS.items()):
+        keys = signature(student.__init__, shared | made)
+        lines.append(f"| `{name}` | {first_line(student)} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def objectives() -> str:
+    """Every registered objective, the signals it asks for, and the keys that it alone has."""
+    given = frozenset({"student", "teacher", "target", "mask"})
+    lines = [
+        "## Losses",
+        "",
+        "| loss | is | teacher's signals | keys of its own |",
+        "|---|---|---|---|",
+    ]
+    for name, objective in sorted(OBJECTIVES.items()):
+        signals = ", ".join(f"`{signal}`" for signal in objective.teacher) or "none"
+        keys = signature(objective.function, given)
+        lines.append(f"| `{name}` | {first_line(objective.function)} | {signals} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,77 @@
+"""A run opened: its folder, its sentences, its models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfdistil.console import Screen
+from tfdistil.corpus import Corpus, load_corpus
+from tfdistil.distill.rows import encode_rows
+from tfdistil.errors import RunError
+from tfdistil.model_factory import Student, Teacher, load_student, load_teacher
+from tfdistil.recipe import Recipe
+from tfdistil.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder with its corpus read and its models loaded.
+
+    Attributes:
+        folder: recipe, manifest, artefacts.
+        corpus: all sentences and the task.
+        screen: where progress is shown.
+    """
+
+    folder: RunFolder
+    corpus: Corpus
+    screen: Screen
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the folder."""
+        return self.folder.recipe
+
+    def teacher(self) -> Teacher:
+        """The fine-tuned teacher.
+
+        Raises:
+            RunError: it is not there yet.
+        """
+        if not self.folder.is_done("teacher"):
+            raise RunError(f"{self.folder.path}: the teacher is not trained yet; run the recipe")
+        spec = self.recipe.teacher_spec()
+        return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
+
+    def student(self, name: str = "student") -> Student:
+        """A trained student: ``student`` or ``twin``.
+
+        Raises:
+            RunError: it is not there yet.
+        """
+        if not self.folder.is_done(name):
+            raise RunError(f"{self.folder.path}: the {name} is not trained yet; run the recipe")
+        return load_student(self.folder.path / name)
+
+    def export_length(self) -> int:
+        """Pieces per call: as the recipe says, or what holds 99 % of dev, in steps of 8."""
+        if self.recipe.export.length is not None:
+            return self.recipe.export.length
+        featurizer = self.student().featurizer
+        lengths = encode_rows(self.corpus.dev, featurizer, None).lengths
+        length = int(-(-np.quantile(lengths, 0.99) // 8) * 8)
+        return max(16, min(length, featurizer.max_length))
+
+
+def open_run(path: str | Path, screen: Screen | None = None) -> Run:
+    """Open an existing run folder, with its corpus read again.
+
+    Raises:
+        RunError: not a run folder.
+    """
+    folder = RunFolder(path)
+    base = Path(folder.manifest.get("base", "."))
+    return Run(folder, load_corpus(folder.recipe, base), screen or Screen())
