@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.errors import TfdistilError
+from tfdistil.quiet import import_tensorflow
 from tfdistil.runtime.cli import add_info, add_predict
 
 INIT = """\
@@ -22,6 +23,8 @@ CHECK = """\
 examples:
   tfdistil data check ner.yaml
   tfdistil data check ner.yaml --teacher    (counts word pieces with the teacher's tokenizer)
+
+The exit status is 1 if a line is broken, or if dev or test have labels that train has not.
 """
 RUN = """\
 examples:
@@ -144,9 +147,11 @@ def _check(arguments: argparse.Namespace) -> int:
     from tfdistil.recipe import load_recipe
 
     recipe = load_recipe(arguments.recipe, arguments.assignments)
+    if arguments.teacher:
+        import_tensorflow()
     report = check_recipe(recipe, _base(arguments.recipe), arguments.teacher)
     print(report.to_text())
-    return 1 if report.problems else 0
+    return 0 if report.ok else 1
 
 
 def _base(recipe: str) -> Path:
@@ -156,7 +161,8 @@ def _base(recipe: str) -> Path:
 def _run(arguments: argparse.Namespace) -> int:
     from tfdistil.recipe import load_recipe
 
-    recipe = load_recipe(arguments.recipe, arguments.assignments)
+    recipe = load_recipe(arguments.recipe, arguments.assignments)  # errors before slow imports
+    import_tensorflow()
     from tfdistil.pipeline import run
     from tfdistil.summary import print_summary
 
@@ -170,6 +176,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
 
     source = (arguments.data, arguments.format, arguments.language)
     if arguments.what.is_dir():
+        import_tensorflow()
         found = evaluate_run(arguments.what, arguments.model, *source, limit=arguments.errors)
     else:
         found = evaluate_file(arguments.what, *source, limit=arguments.errors)
@@ -198,6 +205,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"tfdistil: {where}{error.strerror or error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def compare(work: Run) -> dict[str, Any]:
             step: facts["seconds"] for step, facts in folder.manifest["steps"].items()
         },
         "environment": environment(),
-        "monitors": {stage.name: stage.stop.monitor for stage in recipe.distill},
+        "monitors": {"pretrain": "loss", **{s.name: s.stop.monitor for s in recipe.distill}},
         "command": f"tfdistil run recipe.yaml --out {folder.path.name}",
     }
 

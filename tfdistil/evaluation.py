@@ -88,10 +88,11 @@ def evaluate_file(
 
     Raises:
         RecipeError: no data.
+        ModelFileError: the file cannot be used.
     """
+    runtime = Runtime(model)
     if data is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
-    runtime = Runtime(model)
     examples = _read(data, format, language, runtime.splitter)
     found = _evaluate(runtime.task, examples, runtime_predictions(runtime, examples), limit)
     return {data.name: found}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from string import Formatter
 from typing import Any
 
 import keras
 from keras import ops
 
-from tfdistil.distill.forward import at_units
+from tfdistil.distill.forward import SignalModel, at_units
 from tfdistil.distill.objectives import Objective, find_objective
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import TermSpec
@@ -32,6 +36,8 @@ class Term:
         stream: key of the batch it reads.
         student, teacher: names of the signals.
         target: name of the target ids it reads, or None.
+        lists: which of ``student`` and ``teacher`` the objective gets as a list even where it is
+            one signal: those with a list of layers (or the like) in their template.
     """
 
     label: str
@@ -42,6 +48,12 @@ class Term:
     target: str | None
     weight: float
     options: Mapping[str, Any]
+    lists: frozenset[str] = frozenset()
+
+    @property
+    def on_pieces(self) -> bool:
+        """Whether it needs the teacher's signals at every position of the student's inputs."""
+        return bool(self.teacher) and self.objective.align == "piece"
 
 
 def stream_key(pool: Sequence[str]) -> str:
@@ -52,8 +64,12 @@ def stream_key(pool: Sequence[str]) -> str:
 def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Term]:
     """Terms of a recipe to terms with signal names, one per output where the objective asks for it.
 
+    An option that fills a place in a signal's template is not passed to the objective. If it is a
+    list (``layers: [1, 2]``), the template stands for one signal per item.
+
     Raises:
-        RecipeError: an unknown objective or output, or an option the objective does not have.
+        RecipeError: an unknown objective or output, an option the objective does not have, or one
+            missing that it needs.
     """
     terms: list[Term] = []
     by_name = {output.name: output for output in outputs}
@@ -66,13 +82,11 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
             names = [spec.output] if spec.output else list(by_name)
         for name in names:
             fields = {"head": spec.head, "output": name, **spec.options}
-            try:
-                student = tuple(signal.format(**fields) for signal in objective.student)
-                teacher = tuple(signal.format(**fields) for signal in objective.teacher)
-            except KeyError as error:
-                raise RecipeError(f"term {spec.loss}: needs the key {error.args[0]!r}") from None
-            used = {key for s in objective.student + objective.teacher for key in _fields(s)}
+            templates = {"student": objective.student, "teacher": objective.teacher}
+            used = {key for t in templates.values() for signal in t for key in _fields(signal)}
             options = {k: v for k, v in spec.options.items() if k not in used}
+            _check_keys(spec.loss, objective, used - fields.keys(), options)
+            lists = {k for k in used if isinstance(fields[k], (list, tuple))}
             label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
             while label in {term.label for term in terms}:
                 label += "'"
@@ -81,20 +95,49 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
                     label,
                     objective,
                     stream_key(spec.pool),
-                    student,
-                    teacher,
+                    tuple(n for t in objective.student for n in _filled(t, fields)),
+                    tuple(n for t in objective.teacher for n in _filled(t, fields)),
                     objective.target.format(**fields) if objective.target else None,
                     spec.weight,
                     options,
+                    frozenset(
+                        k for k, t in templates.items() if any(lists & _fields(x) for x in t)
+                    ),
                 )
             )
     return terms
 
 
 def _fields(template: str) -> set[str]:
-    import string
+    return {name for _, name, _, _ in Formatter().parse(template) if name}
 
-    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
+    """The template with each value, or each combination of values, of its fields."""
+    names = sorted(_fields(template))
+    values = [fields[name] for name in names]
+    for combination in product(*(v if isinstance(v, (list, tuple)) else [v] for v in values)):
+        yield template.format(**dict(zip(names, combination, strict=True)))
+
+
+def _check_keys(
+    loss: str, objective: Objective, missing: set[str], options: Mapping[str, Any]
+) -> None:
+    """The keys of a term are those its objective has: in its templates and its function."""
+    given = {"student", "teacher", "target", "mask"}
+    parameters = inspect.signature(objective.function).parameters
+    known = {name: p for name, p in parameters.items() if name not in given}
+    missing = missing | {
+        name for name, p in known.items() if p.default is p.empty and name not in options
+    }
+    if missing:
+        raise RecipeError(f"term {loss}: needs the key {', '.join(map(repr, sorted(missing)))}")
+    unknown = sorted(options.keys() - known.keys())
+    if unknown:
+        raise RecipeError(
+            f"term {loss}: unknown key {', '.join(map(repr, unknown))}; besides those of every "
+            f"term it has {', '.join(sorted(known)) or 'none'}"
+        )
 
 
 class Distiller(TrainStep, keras.Model):
@@ -110,11 +153,21 @@ class Distiller(TrainStep, keras.Model):
         terms: see `bind_terms`.
         weighting: ``fixed``, or ``uncertainty``: Σ λ_i L_i - ½ Σ log λ_i with learned λ (multi-
             grained distillation, Equation 9). The λ belong to the distiller, not to the student.
+        teacher: runs in the step, on the student's very inputs (masked or not), for the terms that
+            align on pieces; None where there are none. It is no part of the distiller's weights.
     """
 
-    def __init__(self, student: Any, terms: Sequence[Term], weighting: str = "fixed"):
+    def __init__(
+        self,
+        student: Any,
+        terms: Sequence[Term],
+        weighting: str = "fixed",
+        teacher: SignalModel | None = None,
+    ):
         super().__init__(name="distiller")
         self.student = student
+        # A partial, because Keras takes the weights of any model it finds in an attribute.
+        self.teacher = None if teacher is None else partial(teacher, training=False)
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
         self.log_weights = (
@@ -143,7 +196,17 @@ class Distiller(TrainStep, keras.Model):
     ) -> Any:
         """The weighted sum of the terms plus the student's own losses (regularisers)."""
         del y, sample_weight
-        values = [self._term(term, x[term.stream], y_pred[term.stream]) for term in self.terms]
+        on_pieces = {term.stream for term in self.terms if term.on_pieces}
+        teacher = {key: self._teacher_signals(x[key]) for key in on_pieces}
+        values = [
+            self._term(
+                term,
+                x[term.stream],
+                y_pred[term.stream],
+                teacher[term.stream] if term.on_pieces else x[term.stream],
+            )
+            for term in self.terms
+        ]
         for mean, value in zip(self.term_means, values, strict=True):
             mean.update_state(value)
         total = sum(
@@ -162,7 +225,20 @@ class Distiller(TrainStep, keras.Model):
         """Current means by name."""
         return {metric.name: metric.result() for metric in self.metrics}
 
-    def _term(self, term: Term, batch: Mapping[str, Any], signals: Mapping[str, Any]) -> Any:
+    def _teacher_signals(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.teacher is not None, "terms that align on pieces need a teacher"
+        return {
+            f"teacher/{name}": ops.stop_gradient(signal)
+            for name, signal in self.teacher(batch).items()
+        }
+
+    def _term(
+        self,
+        term: Term,
+        batch: Mapping[str, Any],
+        signals: Mapping[str, Any],
+        teacher_signals: Mapping[str, Any],
+    ) -> Any:
         gather = term.objective.align == "unit"
 
         def aligned(name: str) -> Any:
@@ -170,16 +246,18 @@ class Distiller(TrainStep, keras.Model):
                 return at_units(signals[name], batch["units"])
             return signals[name]
 
-        student = [aligned(name) for name in term.student]
-        arguments = {"student": student[0] if len(student) == 1 else student}
+        found = {"student": [aligned(name) for name in term.student]}
         if term.teacher:
-            teacher = [batch[f"teacher/{name}"] for name in term.teacher]
-            arguments["teacher"] = teacher[0] if len(teacher) == 1 else teacher
+            found["teacher"] = [teacher_signals[f"teacher/{name}"] for name in term.teacher]
+        arguments: dict[str, Any] = {
+            key: tensors[0] if len(tensors) == 1 and key not in term.lists else tensors
+            for key, tensors in found.items()
+        }
         if term.target is not None:
             arguments["target"] = batch[f"target/{term.target}"]
         if not gather:
             mask = batch["attention_mask"]
-        elif self.student.level(term.student[0]) == "subword":
+        elif self.student.level(term.student[0]) in ("subword", "unit"):
             mask = batch["unit_mask"]
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])

@@ -18,8 +18,8 @@ class SignalModel(Protocol):
     ``model(batch)`` returns named signals; `level` says what each has rows for:
 
     - ``subword``: ``[B, T, ...]``, one per piece, gathered at the scored pieces where needed;
-    - ``unit``: ``[B, U, ...]``, one per scored piece already (a CRF's paths, say: such a model reads
-      ``units`` and ``unit_mask`` of the batch itself);
+    - ``unit``: ``[B, U, ...]``, one per scored piece already (a CRF's paths, say; such a model
+      reads ``units`` and ``unit_mask`` of the batch itself);
     - ``sequence``: ``[B, ...]``, one per text;
     - ``model``: no batch axis, the same for every text (a CRF's transitions);
     - ``piece``: anything else, such as attention maps; for terms that align on pieces alone.
@@ -72,7 +72,7 @@ class SignalReader:
         self._compiled: Callable[[Any], dict[str, Any]] | None = None
 
     def batch(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Signals of one padded batch, ``[B, U, ...]``, ``[B, ...]`` or, of the model, ``[...]``."""
+        """Signals of one padded batch: ``[B, U, ...]``, ``[B, ...]``; of the model: ``[...]``."""
         if self._compiled is None:
             self._compiled = self._compile(inputs)
         return {name: np.asarray(array) for name, array in self._compiled(dict(inputs)).items()}

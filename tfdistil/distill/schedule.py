@@ -19,7 +19,6 @@ from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
     LiveSignals,
     PooledSignals,
-    SharedInputSignals,
     StoredSignals,
     TeacherSignals,
     load_signals,
@@ -54,7 +53,9 @@ class Schedule:
     """Runs stages over models by name.
 
     Args:
-        models: by the names the stages use; the students among them are trained in place.
+        models: by the names the stages use; the students among them are trained in place. A model
+            is looked up when its stage begins, so a mapping may make one then, from what an earlier
+            stage trained.
         sets: examples by name (``train``, ``dev``, ``transfer``, ...).
         task: labels and metric.
         folder: where ``cache/``, ``phases/`` and ``history.csv`` go; what is there already is not
@@ -121,6 +122,7 @@ class Schedule:
             seed=self.seed,
             metric=metric,
             held_out=held_out,
+            teacher=self._teacher_on_pieces(stage, terms),
             record=lambda phase, row: self.history(stage.student, phase, row),
             callbacks=self.callbacks,
             finished=lambda result: self._save_phase(stage, result),
@@ -128,6 +130,18 @@ class Schedule:
             jit=self.jit,
         )
         return [*done, *fresh]
+
+    def _teacher_on_pieces(self, stage: StageSpec, terms: Sequence[Term]) -> Any:
+        """The teacher that runs on the student's inputs in each step, where a term wants it."""
+        if stage.teacher is None or not any(term.on_pieces for term in terms):
+            return None
+        teacher, student = self.models[stage.teacher], self.models[stage.student]
+        if teacher.featurizer.to_assets() != student.featurizer.to_assets():
+            raise RecipeError(
+                f"stage {stage.name!r} has a term that aligns on pieces, which needs one tokenizer "
+                f"for both, but {stage.teacher!r} and {stage.student!r} have their own"
+            )
+        return teacher.model
 
     def _metric(self, stage: StageSpec) -> Callable[[], float]:
         """The dev metric of the stage's student, read off the head of its first term."""
@@ -168,14 +182,13 @@ class Schedule:
     def _signals(
         self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]
     ) -> TeacherSignals | None:
-        names = sorted({name for term in terms for name in term.teacher})
-        if not names:
-            return None
-        if stage.teacher is None:
+        if stage.teacher is None and any(term.teacher for term in terms):
             raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
+        # What aligns on pieces is read off the teacher in the step, on the student's inputs.
+        names = sorted({n for term in terms if not term.on_pieces for n in term.teacher})
+        if stage.teacher is None or not names:
+            return None
         teacher = self.models[stage.teacher]
-        if any(term.objective.align == "piece" for term in terms if term.teacher):
-            return SharedInputSignals(teacher.model, names)
         if stage.signals == "live":
             parts = [self.rows(stage.teacher, name) for name in pool]
             return LiveSignals(teacher.model, concatenate_rows(parts), names)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tfdistil.distill.best_weights import BestWeights
 from tfdistil.distill.distiller import Distiller, bind_terms
+from tfdistil.distill.forward import SignalModel
 from tfdistil.distill.freezing import phases, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
 from tfdistil.distill.streams import Stream, StreamBatches
@@ -38,6 +39,7 @@ def run_stage(
     seed: int,
     metric: Callable[[], float] | None = None,
     held_out: Stream | None = None,
+    teacher: SignalModel | None = None,
     record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
     callbacks: Callbacks = lambda phase, updates: [],
     finished: Callable[[PhaseResult], None] = lambda result: None,
@@ -54,6 +56,7 @@ def run_stage(
         seed: of the order of the data.
         metric: the dev metric of the student as it is now; None monitors the loss.
         held_out: rows with signals to take the loss on.
+        teacher: see `Distiller`.
         record: gets the history rows of each phase.
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
@@ -78,7 +81,7 @@ def run_stage(
         if stage.stop.updates is not None:
             planned = min(planned, stage.stop.updates)
         every = stage.stop.every or batches.steps
-        distiller = Distiller(student, terms, stage.weighting)
+        distiller = Distiller(student, terms, stage.weighting, teacher)
         distiller.compile(
             optimizer=make_optimizer(stage.optimizer, planned, groups), jit_compile=jit
         )

@@ -25,8 +25,8 @@ class Stream:
         rows: encoded for the student.
         outputs: outputs of the task whose targets go into the batch.
         signals: teacher signals for the rows, or None where no term needs them.
-        transform: changes a batch afresh each time it is drawn (masking, noise), before the teacher
-            sees it.
+        transform: changes a batch afresh each time it is drawn (masking, noise). ``signals`` are
+            those of the text as it was; a teacher in the step sees what the student sees.
     """
 
     rows: Rows

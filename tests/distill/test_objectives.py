@@ -1,0 +1,248 @@
+"""What every objective must do. A new objective is one line in `CASES`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+from scipy.special import log_softmax, softmax
+
+from tfdistil.distill.objectives import (
+    OBJECTIVES,
+    Objective,
+    find_objective,
+    masked_mean,
+    objective,
+)
+from tfdistil.errors import RecipeError
+
+LABELS = 5
+ROWS = {"units": (3, 4), "texts": (6,)}
+"""Leading shapes at word and at sequence level."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """The value of an objective at each unit, in numpy; and its options.
+
+    ``value(student, teacher, target, **options)`` gives ``[...]``, and NaN where a unit does not
+    count although its mask is 1.
+    """
+
+    value: Callable[..., np.ndarray]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def gold(student, teacher, target):
+    """-log p of the target, where there is one."""
+    log_p = log_softmax(student, axis=-1)
+    picked = np.take_along_axis(log_p, np.maximum(target, 0)[..., None], axis=-1)[..., 0]
+    return np.where(target >= 0, -picked, np.nan)
+
+
+def half_square(student, teacher, target):
+    return 0.5 * ((student - teacher) ** 2).sum(-1)
+
+
+def soft(student, teacher, target, scale=1.0):
+    return -(softmax(scale * teacher, axis=-1) * log_softmax(student, axis=-1)).sum(-1)
+
+
+CASES = {
+    "cross_entropy": Case(gold),
+    "masked_lm": Case(gold),
+    "logit_mse": Case(half_square),
+    "soft_cross_entropy": Case(soft),
+    "soft_cross_entropy, scaled": Case(soft, {"scale": 2.5}),
+}
+
+every_objective = pytest.mark.parametrize("name", CASES)
+every_level = pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS.keys())
+
+
+def of(name: str) -> Objective:
+    return find_objective(name.partition(",")[0])
+
+
+def draw(rows, seed=0) -> dict[str, np.ndarray]:
+    """Signals, targets of which some are missing, and a mask with holes, but of some units."""
+    rng = np.random.default_rng(seed)
+    found = {
+        "student": rng.normal(size=(*rows, LABELS)),
+        "teacher": rng.normal(size=(*rows, LABELS)),
+        "target": rng.integers(-1, LABELS, rows),
+        "mask": rng.integers(0, 2, rows),
+    }
+    found["mask"].flat[:2] = 1, 0
+    found["target"].flat[0] = 1
+    return found
+
+
+def call(name: str, inputs: Mapping[str, Any]) -> Any:
+    """The objective on those of the inputs that it declares."""
+    rule = of(name)
+    given = {"student": inputs["student"], "mask": ops.convert_to_tensor(inputs["mask"], "int32")}
+    if rule.teacher:
+        given["teacher"] = ops.convert_to_tensor(inputs["teacher"], "float32")
+    if rule.target:
+        given["target"] = ops.convert_to_tensor(inputs["target"], "int32")
+    return rule.function(**given, **CASES[name].options)
+
+
+def value_and_gradient(name: str, inputs: Mapping[str, Any], dtype="float32"):
+    student = tf.constant(inputs["student"], dtype)
+    with tf.GradientTape() as tape:
+        tape.watch(student)
+        value = call(name, inputs | {"student": student})
+    return value, tape.gradient(value, student).numpy()
+
+
+def expected(name: str, inputs: Mapping[str, Any]) -> float:
+    """The oracle: the mean over the units that count, 0 if there are none."""
+    case = CASES[name]
+    values = case.value(inputs["student"], inputs["teacher"], inputs["target"], **case.options)
+    values = values[(inputs["mask"] == 1) & ~np.isnan(values)]
+    return float(values.mean()) if values.size else 0.0
+
+
+def test_every_objective_is_under_contract():
+    assert {name.partition(",")[0] for name in CASES} == set(OBJECTIVES)
+
+
+@every_objective
+@every_level
+def test_the_value_is_the_oracles(name, rows):
+    for seed in range(3):
+        inputs = draw(rows, seed)
+        value, _ = value_and_gradient(name, inputs)
+        assert value.shape == ()
+        assert value.dtype == tf.float32
+        np.testing.assert_allclose(value, expected(name, inputs), rtol=1e-5)
+
+
+@every_objective
+@every_level
+def test_the_gradient_is_that_of_finite_differences(name, rows):
+    inputs = draw(rows)
+    _, gradient = value_and_gradient(name, inputs)
+    step = 1e-5
+    differences = np.zeros_like(inputs["student"])
+    for index in np.ndindex(differences.shape):
+        shift = np.zeros_like(differences)
+        shift[index] = step
+        up = expected(name, inputs | {"student": inputs["student"] + shift})
+        down = expected(name, inputs | {"student": inputs["student"] - shift})
+        differences[index] = (up - down) / (2 * step)
+    assert np.abs(differences).max() > 1e-2  # there is something to compare
+    np.testing.assert_allclose(gradient, differences, atol=1e-6)
+
+
+@every_objective
+@every_level
+def test_masked_positions_change_nothing_and_get_no_gradient(name, rows):
+    inputs = draw(rows)
+    value, gradient = value_and_gradient(name, inputs)
+    hidden = inputs["mask"] == 0
+    assert hidden.any()
+    assert np.all(gradient[hidden] == 0)
+    assert np.abs(gradient[~hidden]).max() > 0
+    other = draw(rows, seed=9)
+    changed = dict(inputs)
+    for key in ("student", "teacher", "target"):
+        changed[key] = inputs[key].copy()
+        changed[key][hidden] = other[key][hidden] * (100 if key != "target" else 1)
+    again, new_gradient = value_and_gradient(name, changed)
+    assert float(again) == float(value)
+    np.testing.assert_array_equal(new_gradient, gradient)
+
+
+@every_objective
+@every_level
+def test_an_empty_mask_gives_zero(name, rows):
+    inputs = draw(rows) | {"mask": np.zeros(rows, int)}
+    value, gradient = value_and_gradient(name, inputs)
+    assert float(value) == 0.0
+    assert np.all(gradient == 0)
+
+
+@every_objective
+def test_unlabelled_units_count_only_where_there_is_no_target(name):
+    inputs = draw((6,)) | {"target": np.full(6, -1), "mask": np.ones(6, int)}
+    value, gradient = value_and_gradient(name, inputs)
+    assert (float(value) == 0.0) == bool(of(name).target)
+    assert np.all(gradient == 0) == bool(of(name).target)
+
+
+@every_objective
+def test_sure_logits_are_finite(name):
+    inputs = draw((6,))
+    inputs["student"] = 1e4 * np.sign(inputs["student"])
+    inputs["teacher"] = 1e4 * np.sign(inputs["teacher"])
+    value, gradient = value_and_gradient(name, inputs)
+    assert np.isfinite(float(value))
+    assert np.all(np.isfinite(gradient))
+
+
+@every_objective
+def test_half_precision_students_get_a_single_precision_loss(name):
+    inputs = draw((3, 4))
+    value, gradient = value_and_gradient(name, inputs, "float16")
+    assert value.dtype == tf.float32
+    assert gradient.dtype == np.float16
+    np.testing.assert_allclose(value, expected(name, inputs), rtol=2e-3)
+
+
+def test_a_mean_not_a_sum():
+    """Twice the same batch, or twice the padding, is the same loss."""
+    inputs = draw((2, 3))
+    twice = {key: np.concatenate([array, array]) for key, array in inputs.items()}
+    wide = {
+        key: np.pad(array, [(0, 0), (0, 3)] + [(0, 0)] * (array.ndim - 2))
+        for key, array in inputs.items()
+    }
+    for name in CASES:
+        once = float(call(name, inputs | {"student": tf.constant(inputs["student"])}))
+        for more in (twice, wide):
+            value = float(call(name, more | {"student": tf.constant(more["student"])}))
+            assert value == pytest.approx(once, rel=1e-5)
+
+
+def test_masked_mean_of_a_boolean_mask():
+    assert float(masked_mean(ops.array([1.0, 2.0, 9.0]), ops.array([True, True, False]))) == 1.5
+
+
+def test_an_unknown_loss_names_the_known_ones():
+    with pytest.raises(RecipeError) as caught:
+        find_objective("hinge")
+    assert "unknown loss 'hinge'" in str(caught.value)
+    for name in OBJECTIVES:
+        assert name in str(caught.value)
+
+
+def test_a_new_objective_is_one_function(monkeypatch):
+    monkeypatch.setattr("tfdistil.distill.objectives.OBJECTIVES", {})
+
+    @objective("cosine", student="hidden", teacher=["hidden/{layer}", "pooled"])
+    def cosine(student, teacher, mask):
+        return masked_mean(student, mask)
+
+    found = find_objective("cosine")
+    assert found == Objective(
+        "cosine", cosine, ("hidden",), ("hidden/{layer}", "pooled"), None, False, "unit"
+    )
+    assert cosine(ops.array([3.0]), None, ops.array([1.0])) == 3.0  # still a plain function
+    with pytest.raises(RecipeError, match="there are cosine"):
+        find_objective("logit_mse")
+
+
+@pytest.mark.parametrize(
+    ("name", "per_output"),
+    [("cross_entropy", True), ("logit_mse", True), ("masked_lm", False)],
+)
+def test_terms_of_a_task_output_stand_for_all_outputs(name, per_output):
+    assert find_objective(name).per_output is per_output

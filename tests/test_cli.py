@@ -1,0 +1,401 @@
+"""The commands as a user meets them: help, errors, own data, and a run that is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tfdistil.cli import main
+from tfdistil.data.demo import write_demo
+from tfdistil.recipe import load_recipe
+
+TINY = Path(__file__).with_name("tiny.yaml")
+COMMANDS = [
+    ["init"],
+    ["data", "check"],
+    ["run"],
+    ["evaluate"],
+    ["predict"],
+    ["info"],
+]
+
+
+def fails(capsys, *arguments: object) -> str:
+    """The error of a command, which is short and has no traceback."""
+    assert main([str(argument) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("tfdistil: ")
+    assert "Traceback" not in captured.err
+    return captured.err.removeprefix("tfdistil: ").rstrip("\n")
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch) -> Path:
+    """The tiny recipe in an empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(TINY, "tiny.yaml"))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_has_examples_that_parse(command, capsys):
+    from tfdistil.cli import parser
+
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    examples = text.split("examples:\n")[1].replace("\\\n", " ")
+    found = re.findall(r"^ .*?\btfdistil ([^|>(\n]+)", examples, re.MULTILINE)
+    assert len(found) >= 2
+    for line in found:
+        words = [word.strip("\"'") for word in re.findall(r'"[^"]*"|\S+', line)]
+        assert words[: len(command)] == command
+        parser().parse_args(words)
+
+
+def test_the_first_help_names_every_command_and_where_to_start(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    assert all(re.search(rf"^    {command[0]}  ", text, re.MULTILINE) for command in COMMANDS)
+    assert "tfdistil run demo" in text
+
+
+@pytest.mark.parametrize("module", ["tfdistil.export.cli", "tfdistil.benchmarks.cli"])
+def test_the_other_commands_have_examples_too(module, capsys):
+    from importlib import import_module
+
+    with pytest.raises(SystemExit) as left:
+        import_module(module).main(["--help"])
+    assert left.value.code == 0
+    assert "examples:" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    from importlib.metadata import version
+
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert (left.value.code, capsys.readouterr().out.strip()) == (0, version("tfdistil"))
+
+
+def test_a_missing_file_is_one_line(tiny, capsys):
+    for arguments in (
+        ("run", "nix.yaml", "--out", "run"),
+        ("data", "check", "nix.yaml"),
+        ("evaluate", "nix.tflite"),
+        ("evaluate", "nix"),
+        ("predict", "nix.tflite", "hello"),
+        ("info", "nix.tflite"),
+        ("init", "--task", "tags", "--train", "nix.conll", "new.yaml"),
+    ):
+        error = fails(capsys, *arguments)
+        assert "\n" not in error
+        assert "nix" in error
+    assert not Path("run").exists()
+    assert not Path("new.yaml").exists()
+
+
+def test_an_unknown_key_is_named_with_its_line(tiny, capsys):
+    text = tiny.read_text().replace("max_drop", "max_dorp")
+    tiny.write_text(text)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if "max_dorp" in row)
+    error = fails(capsys, "run", tiny, "--out", "run")
+    assert error == f"tiny.yaml:{line}: unknown key `export.max_dorp`"
+
+
+def test_a_wrong_override_is_one_line(tiny, capsys):
+    for assignment, says in (
+        ("seed", "expected key=value"),
+        ("distill.nix.stop.epochs=3", "no 'nix' here; there are joint"),
+        ("export.quantize=int4", "`export.quantize`"),
+        ("colour=red", "unknown key `colour`"),
+    ):
+        error = fails(capsys, "run", tiny, "--out", "run", "--set", assignment)
+        assert says in error
+        assert "\n" not in error
+
+
+def test_broken_yaml_is_named_with_its_line(tiny, capsys):
+    tiny.write_text("name: x\ntask: [\n")
+    assert re.match(r"tiny\.yaml:\d+: not valid YAML", fails(capsys, "run", tiny, "--out", "run"))
+
+
+def test_a_folder_that_is_no_run_is_refused(tiny, capsys):
+    Path("photos").mkdir()
+    Path("photos/cat.png").write_bytes(b"meow")
+    assert "neither empty nor a run folder" in fails(capsys, "run", tiny, "--out", "photos")
+    assert "not a run folder" in fails(capsys, "evaluate", "photos")
+    assert sorted(p.name for p in Path("photos").iterdir()) == ["cat.png"]
+
+
+def test_a_file_where_a_folder_should_be_is_refused(tiny, capsys):
+    assert "tiny.yaml" in fails(capsys, "run", tiny, "--out", tiny)
+
+
+def test_a_file_that_is_no_model_is_refused(tiny, capsys):
+    for command in (["predict", tiny, "hello"], ["info", tiny], ["evaluate", tiny]):
+        assert "tiny.yaml" in fails(capsys, *command)
+
+
+def test_an_unknown_student_or_loss_lists_the_known_ones(tiny, capsys):
+    error = fails(capsys, "run", tiny, "--out", "a", "--set", "models.student.kind=gru")
+    assert "bilstm" in error
+    error = fails(
+        capsys, "run", tiny, "--out", "b", "--set", "distill.joint.terms.1.loss=logit_msee"
+    )
+    assert "logit_mse" in error
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    """Small labelled files for every task."""
+    folder = tmp_path_factory.mktemp("data")
+    write_demo(folder, sizes={"train": 40, "dev": 10, "transfer": 30}, languages=["en"])
+    texts = [
+        ("what a good day", "good"),
+        ("good work", "good"),
+        ("it is bad", "bad"),
+        ("no", "bad"),
+    ]
+    rows = "".join(f"{text} {i}\t{label}\n" for i in range(5) for text, label in texts)
+    (folder / "classes.tsv").write_text("text\tlabel\n" + rows)
+    rows = "".join(
+        f"{name} is here\t{other}\t{label}\n"
+        for name in ("Ada", "Bo", "Cy", "Dee")
+        for other, label in (("someone is here", "yes"), ("nobody is here", "no"))
+    )
+    (folder / "pairs.tsv").write_text("premise\thypothesis\tlabel\n" + rows)
+    return folder
+
+
+FILES = {
+    "tags": ("ner/en.train.conll", "ner/en.dev.conll"),
+    "intent_slots": ("intent_slots/train.jsonl", "intent_slots/dev.jsonl"),
+    "classes": ("classes.tsv", None),
+    "pair": ("pairs.tsv", None),
+}
+
+
+@pytest.mark.parametrize("task", FILES)
+def test_from_own_files_to_a_checked_recipe(task, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    train, dev = FILES[task]
+    more = ["--dev", str(data / dev)] if dev else []
+    transfer = ["--transfer", str(data / "transfer/en.txt")] if task == "tags" else []
+    init = ["init", "--task", task, "--train", str(data / train), *more, *transfer, "new.yaml"]
+    assert main(init) == 0
+    assert "tfdistil data check new.yaml" in capsys.readouterr().out
+    text = Path("new.yaml").read_text("utf-8")
+    assert text.count("#") >= 6
+    recipe = load_recipe("new.yaml")
+    assert recipe.task.kind == task
+    assert main(["data", "check", "new.yaml"]) == 0
+    report = capsys.readouterr().out
+    assert "no broken lines" in report
+    assert re.search(r"^train +\d+", report, re.MULTILINE)
+
+
+def test_init_never_overwrites(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text("precious")
+    train = data / "classes.tsv"
+    error = fails(capsys, "init", "--task", "classes", "--train", train, "mine.yaml")
+    assert "exists already" in error
+    assert Path("mine.yaml").read_text() == "precious"
+
+
+def test_init_takes_a_teacher_and_writes_paths_relative_to_the_recipe(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(data / "classes.tsv", "a.tsv")
+    Path("teacher").mkdir()
+    arguments = ["--task", "classes", "--train", "a.tsv", "--teacher", "teacher"]
+    assert main(["init", *arguments, "recipes/new.yaml"]) == 0
+    recipe = load_recipe("recipes/new.yaml")
+    assert recipe.data.train[0].path == "../a.tsv"
+    assert recipe.teacher_spec().checkpoint == "../teacher"
+
+
+def test_data_check_lists_every_broken_line_and_overlap(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    good = (data / "ner/en.train.conll").read_text("utf-8")
+    Path("train.conll").write_text(f"a\tI-PER\n\n{good}\n\nb\tQ\n", "utf-8")
+    shutil.copy(data / "ner/en.train.conll", "test.conll")
+    Path("r.yaml").write_text(
+        """\
+task: tags
+data: {train: [{path: train.conll, format: conll}], test: [{path: test.conll, format: conll}]}
+models: {teacher: {checkpoint: x}, student: {kind: bilstm, width: 8}}
+distill: [{name: joint, terms: [{loss: cross_entropy}]}]
+"""
+    )
+    assert main(["data", "check", "r.yaml"]) == 1
+    report = capsys.readouterr().out
+    assert "broken lines: 2" in report
+    assert "train.conll:1: " in report
+    assert re.search(r"test: \d+ sentences \(100\.0 %\) also occur in train", report)
+    last = len(Path("train.conll").read_text("utf-8").splitlines())
+    assert f"train.conll:{last}: " in report
+
+
+def test_data_check_says_no_to_labels_that_train_has_not(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(data / "classes.tsv", "train.tsv")
+    Path("dev.tsv").write_text("text\tlabel\nso so\tneutral\nwell\tgood\n")
+    arguments = ["--task", "classes", "--train", "train.tsv", "--dev", "dev.tsv", "r.yaml"]
+    assert main(["init", *arguments]) == 0
+    assert main(["data", "check", "r.yaml"]) == 1
+    assert "dev: not in train: neutral" in capsys.readouterr().out
+
+
+# A run that is stopped
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tfdistil.cli", *arguments],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+
+
+def until(process: subprocess.Popen[str], line: str, seconds: float = 120) -> list[str]:
+    """Read what the command says up to this line."""
+    assert process.stderr is not None
+    end, said = time.monotonic() + seconds, []
+    for text in process.stderr:
+        said.append(text.rstrip())
+        if said[-1] == line:
+            return said
+        assert time.monotonic() < end, said
+    raise AssertionError(f"ended before {line!r}: {said}")
+
+
+def artefacts_are_whole(run: Path) -> set[str]:
+    """Whatever has its final name can be read; returns the finished steps."""
+    from safetensors.numpy import load_file
+
+    assert load_recipe(run / "recipe.yaml").name == "tiny"
+    for path in run.rglob("*.json"):
+        if ".partial" not in str(path):
+            json.loads(path.read_text("utf-8"))
+    for path in run.rglob("*.safetensors"):
+        if ".partial" not in str(path):
+            load_file(path)
+    for name in ("teacher/task.json", "student/featurizer.json", "twin/featurizer.json"):
+        # The last file of a folder is there if the folder is.
+        assert (run / name).exists() == (run / name).parent.exists()
+    return set(json.loads((run / "manifest.json").read_text("utf-8"))["steps"])
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory) -> Path:
+    """A run that was killed in the teacher and the student, stopped in the twin, and finished."""
+    run = tmp_path_factory.mktemp("stopped") / "run"
+    command = ["run", str(TINY), "--out", str(run)]
+
+    for line, done in (("teacher", set()), ("student", {"teacher"})):
+        process = start(*command)
+        said = until(process, line)
+        time.sleep(1.5)
+        process.kill()
+        process.communicate()
+        assert artefacts_are_whole(run) == done
+        assert not any("fine_tune" in text for text in said) or line == "teacher"
+
+    process = start(*command)
+    until(process, "student without distillation")
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    assert f"tfdistil run` with --out {run} goes on" in error
+    assert artefacts_are_whole(run) == {"teacher", "student"}
+
+    process = start(*command)
+    output, error = process.communicate(timeout=300)
+    assert process.returncode == 0, error
+    assert "fine_tune" not in error
+    assert "joint" not in error
+    assert str(run / "report.html") in output
+    assert f"tfdistil predict {run / 'student.tflite'}" in output
+    return run
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on_to_the_end(resumed):
+    assert artefacts_are_whole(resumed) == {
+        "teacher",
+        "student",
+        "twin",
+        "export",
+        "evaluate",
+        "benchmark",
+    }
+    assert not list(resumed.rglob("*.partial*"))
+
+
+@pytest.mark.slow
+def test_another_recipe_in_its_folder_is_refused(resumed, capsys):
+    error = fails(capsys, "run", TINY, "--out", resumed, "--set", "seed=5")
+    assert "-seed: 13" in error
+    assert "+seed: 5" in error
+
+
+@pytest.mark.slow
+def test_predict_and_info_on_what_it_made(resumed, capsys):
+    model = str(resumed / "student.tflite")
+    assert main(["predict", model, "wake me up at seven", "--jsonl"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [word["text"] for word in answer["words"]] == ["wake", "me", "up", "at", "seven"]
+    assert main(["info", model, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["task"]["kind"] == "intent_slots"
+
+
+@pytest.mark.slow
+def test_evaluate_a_run_and_its_file_alike(resumed, data, capsys):
+    labelled = str(data / "intent_slots/dev.jsonl")
+    found = []
+    for what in ([str(resumed), "--model", "tflite"], [str(resumed / "student.tflite")]):
+        assert main(["evaluate", *what, "--data", labelled, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+    assert found[0]["dev.jsonl"]["examples"] == 10
+    assert main(["evaluate", str(resumed), "--model", "teacher", "--errors", "2"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^test: 20 examples, exact_match \d", text, re.MULTILINE)
+    assert text.count("  predicted") <= 4
+
+
+@pytest.mark.slow
+def test_evaluate_needs_labels_the_model_knows(resumed, tmp_path, capsys):
+    model = resumed / "student.tflite"
+    assert "give --data" in fails(capsys, "evaluate", model)
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"text": "hello there", "intent": "greet", "entities": []}\n')
+    assert "greet" in fails(capsys, "evaluate", model, "--data", path)
+
+
+@pytest.mark.slow
+def test_export_again_in_another_form(resumed, tmp_path, capsys):
+    from tfdistil.export.cli import main as export
+
+    out = tmp_path / "float.tflite"
+    assert export([str(resumed), "--out", str(out), "--quantize", "none"]) == 0
+    assert "Flex 0, custom 0" in capsys.readouterr().out
+    assert main(["predict", str(out), "wake me up"]) == 0

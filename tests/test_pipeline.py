@@ -1,0 +1,264 @@
+"""The tiny recipe from Python, end to end: what a run folder holds and what it promises."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tfdistil import Runtime
+from tfdistil.console import Screen
+from tfdistil.errors import RunError
+from tfdistil.pipeline import run
+from tfdistil.recipe import load_recipe
+from tfdistil.runs import open_run
+
+pytestmark = pytest.mark.slow
+
+TINY = Path(__file__).with_name("tiny.yaml")
+README = Path(__file__).parents[1] / "README.md"
+SEED = ["seed=7"]
+SYSTEMS = ["teacher", "twin", "student", "tflite"]
+
+
+def example() -> str:
+    """The Python example of the README."""
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    return code
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> tuple[Path, str]:
+    """The README's example, run on the tiny recipe under the demo's name: folder and output."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copy(TINY, folder / "demo")
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        patch.chdir(folder)
+        exec(compile(example(), str(README), "exec"), {})
+    return folder / "runs" / "demo", output.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(told) -> Path:
+    return told[0]
+
+
+@pytest.fixture(scope="module")
+def metrics(finished) -> dict[str, Any]:
+    return json.loads((finished / "metrics.json").read_text("utf-8"))
+
+
+def log() -> tuple[Screen, io.StringIO]:
+    text = io.StringIO()
+    return Screen(Console(file=text, width=200)), text
+
+
+def test_the_example_is_short_and_answers(told):
+    assert len([line for line in example().splitlines() if line]) <= 10
+    lines = told[1].splitlines()
+    assert [line.split(" {")[0] for line in lines[:4]] == [
+        "teacher",
+        "student (no distillation)",
+        "student (distilled)",
+        "student int8",
+    ]
+    assert len(lines) == 6
+
+
+def test_every_artefact_is_there(finished):
+    for name in (
+        "recipe.yaml",
+        "manifest.json",
+        "teacher/model.safetensors",
+        "teacher/config.json",
+        "teacher/tokenizer.json",
+        "teacher/task.json",
+        "student/model.weights.h5",
+        "student/tokenizer.json",
+        "twin/model.weights.h5",
+        "history.csv",
+        "student.tflite",
+        "metrics.json",
+        "report.html",
+        "MODEL_CARD.md",
+        "benchmark/teacher.tflite",
+        *(f"predictions/{system}.{part}.jsonl" for system in SYSTEMS for part in ("dev", "test")),
+    ):
+        assert (finished / name).stat().st_size > 0, name
+    assert not list(finished.rglob("*.partial*"))
+
+
+def test_metrics_hold_what_the_report_needs(metrics):
+    assert (metrics["task"], metrics["metric"]) == ("intent_slots", "exact_match")
+    assert (metrics["name"], metrics["seed"], metrics["languages"]) == ("tiny", 7, ["en"])
+    assert [system["kind"] for system in metrics["systems"]] == SYSTEMS
+    for system in metrics["systems"]:
+        assert system["parameters"] > 0
+        assert set(system["scores"]) >= {"dev", "test"}
+        for scores in system["scores"].values():
+            assert set(scores) >= {"exact_match", "slot_f1", "intent_accuracy"}
+            assert all(0 <= value <= 100 for value in scores.values())
+        timed = system["kind"] in ("teacher", "tflite")
+        assert (system["bytes"] is not None) == (system["latency"] is not None) == timed
+        if timed:
+            online = system["latency"]["online_ms"]
+            assert 0 < online["p50"] <= online["p90"] <= online["p99"]
+    for part in ("dev", "test"):
+        names = {system["name"] for system in metrics["systems"][1:]}
+        assert set(metrics["retention"][part]) == names
+        gain = metrics["significance"][part]
+        assert gain["low"] <= gain["high"]
+    assert metrics["export"]["flex"] == metrics["export"]["custom"] == 0
+    assert metrics["data"]["train"] == 60
+    assert metrics["data"]["transfer"] + metrics["data"]["transfer_dropped"] == 80
+    assert set(metrics["wall_clock_s"]) >= {"teacher", "student", "twin", "export", "benchmark"}
+    assert {"cpu", "cores", "python", "tensorflow", "keras"} <= set(metrics["environment"])
+    assert metrics["reference"] is None
+
+
+def test_the_tiny_teacher_learns(metrics):
+    """Otherwise the comparisons below compare nothing."""
+    scores = metrics["systems"][0]["scores"]["dev"]
+    assert scores["slot_f1"] + scores["intent_accuracy"] > 20
+
+
+def updates(folder: Path, model: str) -> int:
+    with (folder / "history.csv").open(newline="") as file:
+        return max(int(row["updates"]) for row in csv.DictReader(file) if row["model"] == model)
+
+
+def test_the_twin_makes_as_many_updates_as_the_student(finished, metrics):
+    assert updates(finished, "twin") == updates(finished, "student") > 0
+    count = {system["kind"]: system["parameters"] for system in metrics["systems"]}
+    assert count["twin"] == count["student"]
+
+
+def test_the_report_is_complete_in_itself(finished):
+    page = (finished / "report.html").read_text("utf-8")
+    assert "student int8" in page
+    assert not re.search(r"<script|(src|href)=\"https?:", page)
+    assert "student.tflite" in (finished / "MODEL_CARD.md").read_text("utf-8")
+
+
+def test_the_runtime_gives_the_answers_that_were_scored(finished):
+    corpus = open_run(finished).corpus
+    rows = (finished / "predictions" / "tflite.test.jsonl").read_text("utf-8").splitlines()
+    answers = Runtime(finished / "student.tflite").predict_words([e.words for e in corpus.test])
+    for answer, row in zip(answers, map(json.loads, rows), strict=True):
+        assert (list(answer.tags), answer.label) == (row["tags"], row["label"])
+
+
+def test_a_finished_run_does_nothing_again(finished, metrics):
+    screen, text = log()
+    before = (finished / "history.csv").read_bytes()
+    again = run(load_recipe(TINY, SEED), finished, screen=screen)
+    assert json.loads(json.dumps(again)) == metrics
+    assert (finished / "history.csv").read_bytes() == before
+    assert "fine_tune" not in text.getvalue()
+    assert "joint" not in text.getvalue()
+
+
+def test_another_recipe_in_the_folder_is_refused_with_the_difference(finished):
+    recipe = load_recipe(TINY, [*SEED, "distill.joint.stop.epochs=5"])
+    with pytest.raises(RunError) as raised:
+        run(recipe, finished, screen=log()[0])
+    assert "-    epochs: 4" in str(raised.value)
+    assert "+    epochs: 5" in str(raised.value)
+
+
+class Interrupted(Screen):
+    """Presses Ctrl-C in the middle of a phase."""
+
+    def __init__(self, phase: str):
+        super().__init__(Console(file=io.StringIO(), width=200))
+        self.phase = phase
+
+    @contextlib.contextmanager
+    def bar(self, name: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+        with super().bar(name, total) as update:
+
+            def stop(done: int, note: str = "") -> None:
+                if name == self.phase and done > 1:
+                    raise KeyboardInterrupt
+                update(done, note)
+
+            yield stop
+
+
+def test_a_run_that_was_stopped_twice_ends_like_one_that_was_not(finished, metrics, tmp_path):
+    recipe = load_recipe(TINY, SEED)
+    for phase, made, missing in (
+        ("fine_tune", "recipe.yaml", "teacher"),
+        ("joint", "teacher", "student"),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            run(recipe, tmp_path / "run", screen=Interrupted(phase))
+        assert (tmp_path / "run" / made).exists()
+        assert not (tmp_path / "run" / missing).exists()
+    screen, text = log()
+    again = run(recipe, tmp_path / "run", screen=screen)
+    assert "fine_tune" not in text.getvalue()
+    for name in ("student.tflite", *(f"predictions/{s}.test.jsonl" for s in SYSTEMS)):
+        assert (tmp_path / "run" / name).read_bytes() == (finished / name).read_bytes(), name
+    for mine, theirs in zip(again["systems"], metrics["systems"], strict=True):
+        assert mine["scores"] == theirs["scores"]
+
+
+PAIRS = [
+    ("{} plays the piano", "someone makes music", "yes"),
+    ("{} plays the piano", "nobody is here", "no"),
+    ("{} sleeps at home", "someone rests", "yes"),
+    ("{} sleeps at home", "the house is empty", "no"),
+]
+NAMES = ["Ada", "Bo", "Cy", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jo", "Kim", "Lou"]
+
+
+def write_pairs(path: Path, names: list[str]) -> Path:
+    lines = [f"{a.format(name)}\t{b}\t{label}" for name in names for a, b, label in PAIRS]
+    path.write_text("premise\thypothesis\tlabel\n" + "\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def overrides(kind: str, folder: Path) -> list[str]:
+    if kind != "pair":
+        return [f"data.demo.kind={kind}"]
+    options = "{text: premise, second: hypothesis}"
+    sources = ", ".join(
+        f"{name}: [{{path: {write_pairs(folder / f'{name}.tsv', names)}, options: {options}}}]"
+        for name, names in (("train", NAMES[:8]), ("dev", NAMES[8:10]), ("test", NAMES[10:]))
+    )
+    terms = [f"distill.joint.terms.{i}.stream=train" for i in (0, 1)]
+    return [f"data={{{sources}}}", *terms, "twin=false"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric"), [("tags", "span_f1"), ("classes", "accuracy"), ("pair", "accuracy")]
+)
+def test_the_other_tasks(kind, metric, tmp_path):
+    recipe = load_recipe(TINY, [f"task={kind}", *overrides(kind, tmp_path)])
+    found = run(recipe, tmp_path / "run", screen=log()[0])
+    assert found["metric"] == metric
+    assert [s["kind"] for s in found["systems"]] == (
+        ["teacher", "student", "tflite"] if kind == "pair" else SYSTEMS
+    )
+    runtime = Runtime(tmp_path / "run" / "student.tflite")
+    if kind == "pair":
+        (answer,) = runtime.predict_pairs([("Ada sleeps at home", "someone rests")])
+        assert (answer.label in ("yes", "no"), answer.second) == (True, "someone rests")
+    else:
+        (answer,) = runtime.predict(["wake me up at seven"])
+        assert (answer.tags is not None, answer.label is not None) == (
+            kind == "tags",
+            kind == "classes",
+        )
+    assert (tmp_path / "run" / "report.html").exists()

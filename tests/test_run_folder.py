@@ -1,0 +1,134 @@
+"""A run folder belongs to one recipe and does each step once."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from ruamel.yaml import YAML
+
+from tfdistil.errors import RunError
+from tfdistil.recipe import load_recipe
+from tfdistil.run_folder import RunFolder, versions
+
+
+@pytest.fixture(scope="module")
+def recipe():
+    return load_recipe("demo")
+
+
+def test_a_new_folder_holds_the_resolved_recipe_and_a_manifest(tmp_path, recipe):
+    folder = RunFolder(tmp_path / "a" / "run", recipe)
+    tree = YAML(typ="safe").load((folder.path / "recipe.yaml").read_text("utf-8"))
+    assert tree["distill"][0]["optimizer"]["clip"] is None  # defaults are written out
+    manifest = json.loads((folder.path / "manifest.json").read_text("utf-8"))
+    assert manifest == {"seed": recipe.seed, "steps": {}, "versions": versions()}
+    assert {"python", "keras", "tensorflow", "numpy"} <= set(versions())
+
+
+def test_it_opens_again_with_or_without_the_recipe(tmp_path, recipe):
+    RunFolder(tmp_path, recipe).finish("teacher", 1.26, {"parameters": 5})
+    for again in (RunFolder(tmp_path), RunFolder(tmp_path, recipe)):
+        assert again.recipe == recipe
+        assert again.is_done("teacher")
+        assert not again.is_done("student")
+        assert again.facts("teacher") == {"parameters": 5}
+        assert again.manifest["steps"]["teacher"]["seconds"] == 1.3
+
+
+def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
+    RunFolder(tmp_path, recipe)
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    with pytest.raises(RunError) as caught:
+        RunFolder(tmp_path, load_recipe("demo", ["seed=99", "distill.joint.stop.epochs=3"]))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path} was started with another recipe:")
+    for line in ("-seed: 13", "+seed: 99", "-    epochs: 8", "+    epochs: 3"):
+        assert line in message.splitlines()
+    assert "--out" in message
+    assert len(message.splitlines()) < 25  # the difference alone, not both recipes
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path, recipe):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match="neither empty nor a run folder"):
+        RunFolder(tmp_path, recipe)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.xfail(strict=True, reason="iterdir of a file is a NotADirectoryError")
+def test_a_file_is_refused(tmp_path, recipe):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError):
+        RunFolder(tmp_path / "run", recipe)
+
+
+@pytest.mark.parametrize("present", [(), ("recipe.yaml",), ("manifest.json",)])
+def test_there_is_nothing_to_open(tmp_path, present):
+    for name in present:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(RunError, match="not a run folder"):
+        RunFolder(tmp_path)
+
+
+def test_a_step_is_done_once(tmp_path, recipe):
+    calls = []
+
+    def work():
+        calls.append(1)
+        return {"parameters": len(calls)}
+
+    folder = RunFolder(tmp_path, recipe)
+    assert folder.once("teacher", work) == {"parameters": 1}
+    assert folder.once("teacher", work) == {"parameters": 1}
+    assert RunFolder(tmp_path).once("teacher", work) == {"parameters": 1}
+    assert len(calls) == 1
+
+
+def test_a_step_that_fails_is_done_again(tmp_path, recipe):
+    folder = RunFolder(tmp_path, recipe)
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folder.once("teacher", fail)
+    assert not RunFolder(tmp_path).is_done("teacher")
+    assert folder.once("teacher", lambda: {"parameters": 2}) == {"parameters": 2}
+
+
+def test_facts_of_the_run_are_remembered(tmp_path, recipe):
+    RunFolder(tmp_path, recipe).remember(base="/data", transfer_dropped=3)
+    manifest = RunFolder(tmp_path).manifest
+    assert (manifest["base"], manifest["transfer_dropped"]) == ("/data", 3)
+    assert manifest["steps"] == {}
+
+
+def test_a_write_that_fails_loses_no_step(tmp_path, recipe, monkeypatch):
+    folder = RunFolder(tmp_path, recipe)
+    folder.finish("teacher", 1.0, {})
+
+    def disk_full(descriptor):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", disk_full)
+    with pytest.raises(OSError, match="no space"):
+        folder.finish("student", 1.0, {})
+    monkeypatch.undo()
+    again = RunFolder(tmp_path, recipe)
+    assert again.is_done("teacher")
+    assert not again.is_done("student")
+
+
+@pytest.mark.xfail(strict=True, reason="a recipe.yaml without manifest.json counts as foreign")
+def test_a_start_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tfdistil.run_folder.write_json", killed)
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder(tmp_path / "run", recipe)
+    assert RunFolder(tmp_path / "run", recipe).recipe == recipe

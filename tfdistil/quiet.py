@@ -1,0 +1,29 @@
+"""TensorFlow without its greetings, for the commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def import_tensorflow() -> None:
+    """Import TensorFlow and let it speak of errors only.
+
+    While it is imported its native code writes notes on oneDNN and CUDA to file descriptor 2,
+    whatever the log level; afterwards it warns of retracing, which small data always causes.
+
+    Raises:
+        ModuleNotFoundError: the training stack is not installed.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        import tensorflow
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+    tensorflow.get_logger().setLevel("ERROR")
