@@ -21,14 +21,6 @@ for latency and size only.
 """
 
 
-def cache_folder() -> Path:
-    """Where reference shapes are kept: ``TFDISTIL_CACHE``, or the user's cache folder."""
-    given = os.environ.get("TFDISTIL_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfdistil"
-
-
 def parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     found = argparse.ArgumentParser(
@@ -60,7 +52,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--batch", type=int, default=32, help="rows of a reference's batch")
     found.add_argument("--length", type=int, default=32, help="positions of a reference's rows")
     found.add_argument("--texts", type=Path, help="a text per line: also time text to labels")
-    found.add_argument("--cache", type=Path, help="where reference shapes are kept")
+    found.add_argument(
+        "--cache",
+        type=Path,
+        help="where reference shapes are kept (default: the folder TFDISTIL_CACHE, or tfdistil/ in "
+        "the user's cache folder)",
+    )
     found.add_argument("--json", type=Path, help="write all figures as JSON")
     return found
 
@@ -77,9 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(
             f"tfdistil-benchmark: {error.name} is missing; building a reference needs "
-            "`pip install tfdistil[train]`",
+            "`pip install 'tfdistil[train]'`",
             file=sys.stderr,
         )
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"tfdistil-benchmark: {where}{error.strerror or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -95,6 +96,8 @@ def _run(arguments: argparse.Namespace) -> None:
     for option in ("queries", "batches", "rounds", "threads", "batch", "length"):
         if getattr(arguments, option) < 1:
             raise RecipeError(f"--{option} must be at least 1, got {getattr(arguments, option)}")
+    if arguments.json and arguments.json.is_dir():
+        raise RecipeError(f"{arguments.json} is a folder; give the name of a file")
     texts = _texts(arguments.texts)
     for path in arguments.models:
         open_interpreter(path)  # a wrong path is found before the long work
@@ -104,11 +107,16 @@ def _run(arguments: argparse.Namespace) -> None:
 
     files = _names(arguments.models)
     for name in arguments.reference:
+        from tfdistil.quiet import import_tensorflow
+
+        import_tensorflow()
         from tfdistil.benchmarks.shapes import reference_file
 
+        if name in files:
+            raise RecipeError(f"{files[name]} has the name of the reference {name!r}; rename it")
         files[name] = reference_file(
             name,
-            arguments.cache or cache_folder(),
+            arguments.cache,
             length=arguments.length,
             batch=arguments.batch,
             quantize=arguments.reference_quantize,

@@ -15,6 +15,7 @@ import numpy as np
 from tfdistil.benchmarks.model import Shape, open_interpreter, random_inputs, shapes
 from tfdistil.benchmarks.probe import probe
 from tfdistil.benchmarks.timing import Ratio, Timing, cycle, time_interleaved
+from tfdistil.errors import DataError
 
 INPUTS = 64
 """Different random inputs a model is called with, in turn."""
@@ -146,11 +147,12 @@ def measure(
         files: name to file.
         protocol: what is measured; the default is `Protocol`'s.
         texts: if there are any, text-to-labels latency is measured too, for files that
-            `tfdistil.runtime.Runtime` can read.
+            `tfdistil.runtime.Runtime` can read; two texts with a tab between them for pairs.
         screen: told what is going on.
 
     Raises:
         ModelFileError: a file that is missing, no model, or without static signatures.
+        DataError: a text that is no pair, for a model of pairs.
     """
     from tfdistil.export.inspect import inspect_model
 
@@ -187,6 +189,8 @@ def measure(
     text_times: dict[str, Timing] = {}
     if texts:
         readers = _text_calls(files, texts, protocol.threads)
+        for name in [name for name in files if name not in readers]:
+            screen(f"  {name} has no tokenizer inside: not timed from text to labels")
         text_times = time_interleaved(
             readers, protocol.queries, protocol.rounds, protocol.warm_up, progress("text")
         )
@@ -224,8 +228,18 @@ def _text_calls(
             runtime = Runtime(path, threads)
         except ModelFileError:
             continue  # a bare graph has no tokenizer
-        calls[name] = cycle(texts, partial(_answer, runtime))
+        if runtime.task.kind == "pair":
+            calls[name] = cycle([_pair(text) for text in texts], partial(_answer_pair, runtime))
+        else:
+            calls[name] = cycle(texts, partial(_answer, runtime))
     return calls
+
+
+def _pair(text: str) -> tuple[str, str]:
+    parts = text.split("\t")
+    if len(parts) != 2:
+        raise DataError(f"a model for pairs needs two texts with a tab between them, got {text!r}")
+    return parts[0], parts[1]
 
 
 def _call(runner: Any, inputs: dict[str, Any]) -> None:
@@ -236,20 +250,29 @@ def _answer(runtime: Any, text: str) -> None:
     runtime.predict([text])
 
 
+def _answer_pair(runtime: Any, pair: tuple[str, str]) -> None:
+    runtime.predict_pairs([pair])
+
+
 def vocabulary_size(path: Path) -> int:
     """Rows of the largest table a model looks things up in; 2 if it has none."""
     from ai_edge_litert import schema_py_generated as schema
 
     root = schema.Model.GetRootAs(path.read_bytes(), 0)
-    gather = schema.BuiltinOperator.GATHER
+    kinds = schema.BuiltinOperator
     rows = 2
     for index in range(root.SubgraphsLength()):
         graph = root.Subgraphs(index)
+        unpacked: dict[int, int] = {}  # what a float16 table is turned into, to the table
         for n in range(graph.OperatorsLength()):
             operator = graph.Operators(n)
-            if root.OperatorCodes(operator.OpcodeIndex()).BuiltinCode() != gather:
+            kind = root.OperatorCodes(operator.OpcodeIndex()).BuiltinCode()
+            if kind == kinds.DEQUANTIZE:
+                unpacked[operator.Outputs(0)] = operator.Inputs(0)
+            if kind not in (kinds.GATHER, kinds.EMBEDDING_LOOKUP):
                 continue
-            table = graph.Tensors(operator.Inputs(0))
+            source = operator.Inputs(0 if kind == kinds.GATHER else 1)
+            table = graph.Tensors(unpacked.get(source, source))
             constant = not root.Buffers(table.Buffer()).DataIsNone()
             if constant and table.ShapeLength() == 2:
                 rows = max(rows, int(table.Shape(0)))

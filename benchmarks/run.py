@@ -29,8 +29,9 @@ def benchmark_run(
         student: the model file.
         teacher: the `tfdistil.encoders.encoder.Encoder`; converted to float32.
         queries: timed calls of each model.
-        reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None.
-        folder: where converted models are kept.
+        reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None; all runs share its
+            file, see `tfdistil.benchmarks.shapes.cache_folder`.
+        folder: where the converted teacher is kept.
         threads: of the interpreter.
         screen: told what is going on.
 
@@ -51,7 +52,7 @@ def benchmark_run(
     files = {"student": student, "teacher": teacher_path}
     if reference is not None:
         files["reference"] = reference_file(
-            reference, folder, length=length, batch=batch, screen=lambda s: screen(f"  {s}")
+            reference, length=length, batch=batch, screen=lambda s: screen(f"  {s}")
         )
     benchmark = measure(files, Protocol(queries=queries, threads=threads), screen=screen)
     models = {model.name: model.to_json() for model in benchmark.models}

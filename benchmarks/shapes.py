@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +129,17 @@ def _normalize(x: Any, scale: Any, shift: Any) -> Any:
     return centred * ops.rsqrt(variance + 1e-12) * scale + shift
 
 
+def cache_folder() -> Path:
+    """Where reference shapes are kept: ``TFDISTIL_CACHE``, or the user's cache folder."""
+    given = os.environ.get("TFDISTIL_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfdistil"
+
+
 def reference_file(
     name: str,
-    cache: Path,
+    cache: Path | None = None,
     *,
     length: int = 32,
     batch: int = 32,
@@ -141,7 +150,8 @@ def reference_file(
 
     Args:
         name: a key of `REFERENCES`.
-        cache: the folder it is kept in; it is built (some GB of memory, a minute) when missing.
+        cache: the folder it is kept in, `cache_folder` if None; it is built (some GB of memory, a
+            minute) when missing.
         length: positions per call.
         batch: rows of the signature ``batch``.
         quantize: ``none`` (float32) or ``dynamic`` (int8 weights).
@@ -153,7 +163,7 @@ def reference_file(
     """
     if name not in REFERENCES:
         raise RecipeError(f"unknown reference {name!r}; there is {', '.join(REFERENCES)}")
-    path = cache / f"{name}-{quantize}-{batch}x{length}.tflite"
+    path = (cache or cache_folder()) / f"{name}-{quantize}-{batch}x{length}.tflite"
     if not path.exists():
         screen(f"building {path.name} with random weights, once")
         write_bytes(path, build(REFERENCES[name], length, batch, quantize))

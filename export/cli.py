@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.errors import TfdistilError
+from tfdistil.errors import ExportError, TfdistilError
 from tfdistil.export.quantize import QUANTIZE
+from tfdistil.quiet import import_tensorflow
 
 if TYPE_CHECKING:
     from tfdistil.export.exporter import ExportResult
@@ -50,7 +51,12 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         help="points of the dev metric the file may lose before the export fails (default 0.5)",
     )
-    found.add_argument("--model", default="student", help="student (default) or twin")
+    found.add_argument(
+        "--model",
+        default="student",
+        choices=("student", "twin"),
+        help="twin is the student trained without distillation (default: student)",
+    )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
     return found
 
@@ -71,9 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(
             f"tfdistil-export: {error.name} is missing; exporting needs "
-            "`pip install tfdistil[train]`",
+            "`pip install 'tfdistil[train]'`",
             file=sys.stderr,
         )
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"tfdistil-export: {where}{error.strerror or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -82,6 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> ExportResult:
+    for path in (arguments.out, arguments.json):
+        if path is not None and path.is_dir():
+            raise ExportError(f"{path} is a folder; give the name of a file")
+    import_tensorflow()
     from tfdistil.export.exporter import export_student
     from tfdistil.runs import open_run
 

@@ -129,6 +129,8 @@ def export_student(
     """
     start = time.perf_counter()
     out = Path(out)
+    if batch < 1:
+        raise ExportError(f"the signature 'batch' needs at least one row, got {batch}")
     names = {output.name for output in task.outputs}
     labelled = [e for e in examples if names <= task.targets(e).keys()]
     if not labelled:

@@ -77,8 +77,7 @@ def inspect_model(model: bytes) -> Inspection:
         for operator in graph.operators or []:
             name = names[operator.opcodeIndex]
             counts[name] += 1
-            kinds = {graph.tensors[i].type for i in operator.outputs if i >= 0}
-            float_counts[name] += schema.TensorType.FLOAT32 in kinds
+            float_counts[name] += _is_float(name, operator, graph.tensors)
         operators[label] = dict(counts.most_common())
         floats[label] = {name: count for name, count in float_counts.most_common() if count}
     constants, parameters = _constants(tree)
@@ -108,6 +107,13 @@ def _labelled_graphs(tree: Any) -> list[tuple[str, Any]]:
     """Subgraphs by signature; those of loops and branches, and unnamed ones, by number."""
     labels = {s.subgraphIndex: s.signatureKey.decode() for s in tree.signatureDefs or []}
     return [(labels.get(n, f"subgraph {n}"), graph) for n, graph in enumerate(tree.subgraphs)]
+
+
+def _is_float(name: str, operator: Any, tensors: Any) -> bool:
+    """Whether an operator makes or reads float32; one that only turns it into integers does not."""
+    sides = [operator.outputs, None if name == "QUANTIZE" else operator.inputs]
+    indices = [i for side in sides if side is not None for i in side if i >= 0]
+    return any(tensors[i].type == schema.TensorType.FLOAT32 for i in indices)
 
 
 def _constants(tree: Any) -> tuple[dict[str, int], int]:

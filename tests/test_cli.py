@@ -16,6 +16,7 @@ import pytest
 
 from tfdistil.cli import main
 from tfdistil.data.demo import write_demo
+from tfdistil.errors import RecipeError
 from tfdistil.recipe import load_recipe
 
 TINY = Path(__file__).with_name("tiny.yaml")
@@ -30,13 +31,15 @@ COMMANDS = [
 
 
 def fails(capsys, *arguments: object) -> str:
-    """The error of a command, which is short and has no traceback."""
+    """The error of a command, which is short, comes last and has no traceback."""
     assert main([str(argument) for argument in arguments]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("tfdistil: ")
     assert "Traceback" not in captured.err
-    return captured.err.removeprefix("tfdistil: ").rstrip("\n")
+    progress, start, error = captured.err.rpartition("tfdistil: ")
+    assert start
+    assert progress == "" or progress.endswith("\n")
+    return error.rstrip("\n")
 
 
 @pytest.fixture
@@ -149,20 +152,42 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
         assert "tiny.yaml" in fails(capsys, *command)
 
 
-def test_an_unknown_student_or_loss_lists_the_known_ones(tiny, capsys):
-    error = fails(capsys, "run", tiny, "--out", "a", "--set", "models.student.kind=gru")
-    assert "bilstm" in error
-    error = fails(
-        capsys, "run", tiny, "--out", "b", "--set", "distill.joint.terms.1.loss=logit_msee"
-    )
-    assert "logit_mse" in error
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm"),
+        ("models.student.widht=8", "models.student: "),
+        ("distill.joint.terms.1.loss=logit_msee", "unknown loss 'logit_msee'; there are"),
+        ("distill.joint.groups=[haeds]", "'haeds'"),
+        ("distill.joint.terms.0.stream=augmented", "draws from 'augmented', but there is only"),
+        ("distill.joint.terms.1.scale=2", "term logit_mse: unknown key 'scale'"),
+    ],
+)
+def test_what_a_schedule_asks_for_in_vain_is_found_before_training(tiny, capsys, assignment, says):
+    from tfdistil.pipeline import run
+
+    recipe = load_recipe(tiny, [assignment])
+    with pytest.raises(RecipeError) as caught:
+        run(recipe, "run")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "fine_tune" not in capsys.readouterr().err
+    assert not Path("run/phases").exists()
+
+
+def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
+    error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=gru")
+    assert error.endswith("models.student: unknown student 'gru'; the kinds are bilstm")
+    error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=bigru")
+    assert "another recipe" not in error
+    assert "bigru" in error
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     """Small labelled files for every task."""
     folder = tmp_path_factory.mktemp("data")
-    write_demo(folder, sizes={"train": 40, "dev": 10, "transfer": 30}, languages=["en"])
+    write_demo(folder, sizes={"train": 400, "dev": 10, "transfer": 30}, languages=["en"])
     texts = [
         ("what a good day", "good"),
         ("good work", "good"),
@@ -273,16 +298,13 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def until(process: subprocess.Popen[str], line: str, seconds: float = 120) -> list[str]:
-    """Read what the command says up to this line."""
-    assert process.stderr is not None
-    end, said = time.monotonic() + seconds, []
-    for text in process.stderr:
-        said.append(text.rstrip())
-        if said[-1] == line:
-            return said
-        assert time.monotonic() < end, said
-    raise AssertionError(f"ended before {line!r}: {said}")
+def in_training(process: subprocess.Popen[str], run: Path, phase: str) -> None:
+    """Wait until a phase has scored the weights it begins with: now it compiles and trains."""
+    end, history = time.monotonic() + 120, run / "history.csv"
+    while not (history.exists() and f",{phase}," in history.read_text("utf-8")):
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, f"no {phase}"
+        time.sleep(0.02)
 
 
 def artefacts_are_whole(run: Path) -> set[str]:
@@ -308,23 +330,25 @@ def resumed(tmp_path_factory) -> Path:
     run = tmp_path_factory.mktemp("stopped") / "run"
     command = ["run", str(TINY), "--out", str(run)]
 
-    for line, done in (("teacher", set()), ("student", {"teacher"})):
+    for phase, done in (("fine_tune", set()), ("joint", {"teacher"})):
         process = start(*command)
-        said = until(process, line)
-        time.sleep(1.5)
+        in_training(process, run, phase)
         process.kill()
         process.communicate()
+        assert process.returncode == -signal.SIGKILL
         assert artefacts_are_whole(run) == done
-        assert not any("fine_tune" in text for text in said) or line == "teacher"
 
     process = start(*command)
-    until(process, "student without distillation")
-    time.sleep(0.5)
+    in_training(process, run, "labels_only")
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=120)
+    output, error = process.communicate(timeout=120)
     assert process.returncode == 130
+    assert output == ""
     assert "Traceback" not in error
-    assert f"tfdistil run` with --out {run} goes on" in error
+    assert error.endswith(
+        f"stopped; to go on from here, give the same recipe and --out {run} again\n"
+    )
+    assert "fine_tune" not in error  # the teacher was not trained once more
     assert artefacts_are_whole(run) == {"teacher", "student"}
 
     process = start(*command)
@@ -347,6 +371,7 @@ def test_a_stopped_run_goes_on_to_the_end(resumed):
         "evaluate",
         "benchmark",
     }
+    assert json.loads((resumed / "metrics.json").read_text("utf-8"))["name"] == "tiny"
     assert not list(resumed.rglob("*.partial*"))
 
 

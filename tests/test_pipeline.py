@@ -119,8 +119,8 @@ def test_metrics_hold_what_the_report_needs(metrics):
         gain = metrics["significance"][part]
         assert gain["low"] <= gain["high"]
     assert metrics["export"]["flex"] == metrics["export"]["custom"] == 0
-    assert metrics["data"]["train"] == 60
-    assert metrics["data"]["transfer"] + metrics["data"]["transfer_dropped"] == 80
+    assert metrics["data"]["train"] == 300
+    assert metrics["data"]["transfer"] + metrics["data"]["transfer_dropped"] == 100
     assert set(metrics["wall_clock_s"]) >= {"teacher", "student", "twin", "export", "benchmark"}
     assert {"cpu", "cores", "python", "tensorflow", "keras"} <= set(metrics["environment"])
     assert metrics["reference"] is None
@@ -172,7 +172,7 @@ def test_another_recipe_in_the_folder_is_refused_with_the_difference(finished):
     recipe = load_recipe(TINY, [*SEED, "distill.joint.stop.epochs=5"])
     with pytest.raises(RunError) as raised:
         run(recipe, finished, screen=log()[0])
-    assert "-    epochs: 4" in str(raised.value)
+    assert "-    epochs: 10" in str(raised.value)
     assert "+    epochs: 5" in str(raised.value)
 
 

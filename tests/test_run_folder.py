@@ -38,7 +38,7 @@ def test_it_opens_again_with_or_without_the_recipe(tmp_path, recipe):
 
 
 def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
-    RunFolder(tmp_path, recipe)
+    RunFolder(tmp_path, recipe).finish("teacher", 1.0, {})
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(RunError) as caught:
         RunFolder(tmp_path, load_recipe("demo", ["seed=99", "distill.joint.stop.epochs=3"]))
@@ -51,6 +51,17 @@ def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
+def test_a_recipe_can_be_mended_before_anything_is_made(tmp_path, recipe):
+    RunFolder(tmp_path, recipe).remember(base="/data")
+    mended = load_recipe("demo", ["seed=99"])
+    folder = RunFolder(tmp_path, mended)
+    assert folder.recipe == RunFolder(tmp_path).recipe == mended
+    assert folder.manifest == {"seed": 99, "steps": {}, "versions": versions()}
+    (tmp_path / "phases").mkdir()  # half a step
+    with pytest.raises(RunError, match="another recipe"):
+        RunFolder(tmp_path, recipe)
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path, recipe):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(RunError, match="neither empty nor a run folder"):
@@ -58,11 +69,17 @@ def test_a_folder_of_something_else_is_refused(tmp_path, recipe):
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.xfail(strict=True, reason="iterdir of a file is a NotADirectoryError")
 def test_a_file_is_refused(tmp_path, recipe):
     (tmp_path / "run").write_text("")
-    with pytest.raises(RunError):
+    with pytest.raises(RunError, match="neither empty nor a run folder"):
         RunFolder(tmp_path / "run", recipe)
+
+
+def test_a_recipe_of_the_users_own_is_not_overwritten(tmp_path, recipe):
+    (tmp_path / "recipe.yaml").write_text("# precious\nname: demo\n")
+    with pytest.raises(RunError, match="neither empty nor a run folder"):
+        RunFolder(tmp_path, recipe)
+    assert (tmp_path / "recipe.yaml").read_text().startswith("# precious")
 
 
 @pytest.mark.parametrize("present", [(), ("recipe.yaml",), ("manifest.json",)])
@@ -122,7 +139,6 @@ def test_a_write_that_fails_loses_no_step(tmp_path, recipe, monkeypatch):
     assert not again.is_done("student")
 
 
-@pytest.mark.xfail(strict=True, reason="a recipe.yaml without manifest.json counts as foreign")
 def test_a_start_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypatch):
     def killed(*arguments):
         raise KeyboardInterrupt

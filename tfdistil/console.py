@@ -23,7 +23,9 @@ from rich.progress import (
 class Screen:
     """Lines and one progress bar at a time.
 
-    In a terminal the bar moves; in a log file a line is printed every ``seconds`` instead.
+    In a terminal the bar moves; in a log file a line is printed every ``seconds`` instead. Bars of
+    callbacks are opened with `begin` and closed with `end`; where ``end`` is never called, because
+    something failed or was interrupted, leaving the screen's ``with`` block closes them.
 
     Args:
         console: where to write; the default is standard error, so that results can be piped.
@@ -33,6 +35,13 @@ class Screen:
     def __init__(self, console: Console | None = None, seconds: float = 15.0):
         self.console = console or Console(stderr=True, highlight=False)
         self.seconds = seconds
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> Screen:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
 
     def line(self, text: str) -> None:
         """Print one line."""
@@ -67,21 +76,29 @@ class Screen:
                 now = time.perf_counter()
                 if now - last >= self.seconds:
                     last = now
-                    left = (now - start) * (total - done) / max(done, 1) if total else 0
-                    self.line(f"  {name}: {done}/{total or '?'}, {left:.0f} s left {note}")
+                    left = (now - start) * (total - done) / max(done, 1) if total else None
+                    until = "" if left is None else f", {left:.0f} s left"
+                    self.line(f"  {name}: {done}/{total or '?'}{until} {note}".rstrip())
 
             yield report
         self.line(f"  {name}: done in {time.perf_counter() - start:.1f} s")
 
+    def begin(self, name: str, total: int) -> Callable[[int, str], None]:
+        """Open a bar that stays until `end`; call what this returns as that of `bar`."""
+        return self._open.enter_context(self.bar(name, total))
+
+    def end(self) -> None:
+        """Close the bar that `begin` opened."""
+        self._open.close()
+
     def counter(self, name: str, total: int) -> Callable[[int], None]:
         """A bar that closes itself when ``total`` is reached."""
-        stack = contextlib.ExitStack()
-        update = stack.enter_context(self.bar(name, total))
+        update = self.begin(name, total)
 
         def count(done: int) -> None:
             update(done, "")
             if done >= total:
-                stack.close()
+                self.end()
 
         return count
 
@@ -93,12 +110,11 @@ class ProgressBar(keras.callbacks.Callback):
         super().__init__()
         self.screen, self.name, self.updates = screen, name, updates
         self.done = 0
-        self.stack = contextlib.ExitStack()
         self.update: Callable[[int, str], None] = lambda done, note: None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Open the bar."""
-        self.update = self.stack.enter_context(self.screen.bar(self.name, self.updates))
+        self.update = self.screen.begin(self.name, self.updates)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Move it; the loss is read now and then only, since reading it waits for the device."""
@@ -109,4 +125,4 @@ class ProgressBar(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Close it."""
-        self.stack.close()
+        self.screen.end()

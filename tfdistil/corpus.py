@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfdistil.augmentation import augment
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
@@ -27,6 +28,7 @@ class Corpus:
         task: made from the labels of train.
         train, dev, test: labelled.
         transfer: unlabelled; nothing in it occurs in dev or test.
+        augmented: unlabelled, made from train; nothing in it occurs in dev or test either.
         seen_in_train: indices of test examples whose sentence occurs in train.
         counts: sizes, repairs and what was dropped, for the report.
         splitter: how raw text becomes words, also on the device.
@@ -37,6 +39,7 @@ class Corpus:
     dev: tuple[Example, ...]
     test: tuple[Example, ...]
     transfer: tuple[Example, ...]
+    augmented: tuple[Example, ...]
     seen_in_train: tuple[int, ...]
     counts: dict[str, int]
     splitter: WordSplitter
@@ -48,7 +51,8 @@ class Corpus:
 
     def sets(self) -> dict[str, tuple[Example, ...]]:
         """Sets by name, for streams."""
-        return {"train": self.train, "dev": self.dev, "test": self.test, "transfer": self.transfer}
+        names = ("train", "dev", "test", "transfer", "augmented")
+        return {name: getattr(self, name) for name in names}
 
     def score_sets(self) -> dict[str, tuple[Example, ...]]:
         """Sets to report on; ``test_unseen`` is test without sentences that occur in train."""
@@ -102,6 +106,7 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
+    augmented = _augmented(data, sets["train"], held_out, seed, counts)
     seen = overlap(sets["train"], sets["test"])
     continuation = {"continuation": True} if recipe.task.continuation else {}
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
@@ -119,10 +124,27 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
         tuple(sets["dev"]),
         tuple(sets["test"]),
         tuple(transfer),
+        tuple(augmented),
         tuple(seen),
         counts,
         splitter,
     )
+
+
+def _augmented(
+    data: DataSpec,
+    train: Sequence[Example],
+    held_out: Sequence[Example],
+    seed: int,
+    counts: dict[str, int],
+) -> list[Example]:
+    spec = data.augment
+    if spec is None:
+        return []
+    made = augment(spec.kind, train, round(spec.times * len(train)), seed, **spec.options)
+    kept, dropped = drop_overlap(made, held_out)
+    counts |= {"augmented": len(kept), "augmented_dropped": dropped}
+    return kept
 
 
 def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:

@@ -18,7 +18,7 @@ from tfdistil.errors import CheckpointError
 from tfdistil.files import write_json
 from tfdistil.recipe import StudentSpec, TeacherSpec
 from tfdistil.students import build_student
-from tfdistil.students.embeddings import svd_embedding
+from tfdistil.students.embeddings import svd_embedding, vectors_of_pieces
 from tfdistil.tasks import Task
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
@@ -141,18 +141,23 @@ def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
     return Teacher(model, _featurizer(load_tokenizer(folder), model, max_length, task))
 
 
-def make_student(spec: StudentSpec, teacher: Teacher, task: Task, seed: int) -> Student:
-    """A student with fresh weights; word embeddings as the recipe says."""
-    config = teacher.model.config
+def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int) -> Student:
+    """A student with fresh weights; tokenizer and word embeddings as the recipe says."""
+    config, task = teacher.model.config, corpus.task
+    tokenizer = teacher.featurizer.tokenizer
+    if spec.tokenizer is not None:
+        tokenizer = train_wordpiece(
+            _texts(corpus), spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase
+        )
     featurizer = SubwordFeaturizer.from_tokenizer(
-        teacher.featurizer.tokenizer,
+        tokenizer,
         spec.max_length,
         alignment=_alignment(task),
         token_types=False,
     )
     arguments = {
         "kind": spec.kind,
-        "vocabulary": config.vocabulary,
+        "vocabulary": config.vocabulary if spec.tokenizer is None else tokenizer.get_vocab_size(),
         "embedding": spec.embedding.width,
         "outputs": _heads(task),
         "heads": tuple(spec.heads),
@@ -164,6 +169,8 @@ def make_student(spec: StudentSpec, teacher: Teacher, task: Task, seed: int) -> 
     model = build_student(**arguments)
     if spec.embedding.init == "svd":
         table = np.asarray(teacher.model.embeddings.words)
+        if spec.tokenizer is not None:
+            table = vectors_of_pieces(table, teacher.featurizer.tokenizer, tokenizer)
         model.set_embedding(svd_embedding(table, spec.embedding.width))
     return Student(model, featurizer, arguments)
 

@@ -22,6 +22,7 @@ from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.schedule import Schedule
+from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
 from tfdistil.model_factory import (
     Teacher,
@@ -74,15 +75,14 @@ def run(
     screen.line("  " + ", ".join(f"{name} {count:,}" for name, count in corpus.counts.items()))
     work = Run(folder, corpus, screen)
     try:
-        folder.once("teacher", lambda: train_teacher(work))
-        folder.once("student", lambda: distill(work))
-        if recipe.twin:
-            folder.once("twin", lambda: train_twin(work))
-        return _deliver(work)
+        with screen:
+            folder.once("teacher", lambda: train_teacher(work))
+            folder.once("student", lambda: distill(work))
+            if recipe.twin:
+                folder.once("twin", lambda: train_twin(work))
+            return _deliver(work)
     except KeyboardInterrupt:
-        screen.line(
-            f"\nstopped; `tfdistil run` with --out {out} goes on from the last finished step"
-        )
+        screen.line(f"\nstopped; to go on from here, give the same recipe and --out {out} again")
         raise
 
 
@@ -120,6 +120,7 @@ def train_teacher(work: Run) -> dict[str, Any]:
     spec = work.recipe.teacher_spec()
     work.screen.line("teacher")
     teacher = make_teacher(spec, work.corpus, work.recipe.seed)
+    _check_stages(work, teacher)
     if spec.scratch is not None and spec.scratch.pretrain is not None:
         _pretrain(work, teacher, spec.scratch.pretrain)
     if spec.fine_tune is not False:
@@ -127,6 +128,23 @@ def train_teacher(work: Run) -> dict[str, Any]:
     with new_folder(work.folder.path / "teacher") as target:
         save_teacher(teacher, work.corpus.task, target)
     return {"parameters": teacher.model.count_params()}
+
+
+def _check_stages(work: Run, teacher: Teacher) -> None:
+    """Find out what the schedule asks for in vain now, not after hours of fine-tuning."""
+    models: dict[str, Any] = {"teacher": teacher}
+    for name, spec in work.recipe.models.items():
+        if isinstance(spec, StudentSpec):
+            # The same layers and signals, without what takes time to make.
+            embedding = spec.embedding.model_copy(update={"init": "random"})
+            plain = spec.model_copy(update={"embedding": embedding, "tokenizer": None})
+            try:
+                models[name] = make_student(plain, teacher, work.corpus, work.recipe.seed)
+            except (TypeError, ValueError) as error:
+                raise RecipeError(f"models.{name}: {error}") from error
+    schedule = _schedule(work, models)
+    for stage in work.recipe.distill:
+        schedule.check(stage)
 
 
 def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
@@ -192,7 +210,7 @@ def distill(work: Run) -> dict[str, Any]:
     models: dict[str, Any] = {"teacher": work.teacher()}
     for name, spec in recipe.models.items():
         if isinstance(spec, StudentSpec):
-            models[name] = make_student(spec, models["teacher"], work.corpus.task, recipe.seed)
+            models[name] = make_student(spec, models["teacher"], work.corpus, recipe.seed)
     updates = _schedule(work, models).run(recipe.distill)
     with new_folder(work.folder.path / "student") as target:
         save_student(models["student"], target)
@@ -208,9 +226,7 @@ def train_twin(work: Run) -> dict[str, Any]:
     """
     recipe = work.recipe
     work.screen.line("student without distillation")
-    twin = make_student(
-        recipe.student_spec("student"), work.teacher(), work.corpus.task, recipe.seed
-    )
+    twin = make_student(recipe.student_spec("student"), work.teacher(), work.corpus, recipe.seed)
     last = recipe.distill[-1]
     updates = work.folder.facts("student")["updates"]
     stage = StageSpec(

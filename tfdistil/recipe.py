@@ -57,6 +57,20 @@ class DemoSpec(Part):
     transfer: int = Field(12000, ge=0, description="unlabelled sentences")
 
 
+class AugmentSpec(BaseModel):
+    """The set ``augmented``: unlabelled sentences made from train. More keys are its options."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    kind: str = Field(description="a registered augmentation, such as `slot_substitution`")
+    times: float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keys for the augmentation alone."""
+        return dict(self.model_extra or {})
+
+
 class DataSpec(Part):
     """Where the sentences come from."""
 
@@ -64,6 +78,7 @@ class DataSpec(Part):
     dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
     test: list[SourceSpec] = Field([], description="labelled, to report on")
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
+    augment: AugmentSpec | None = Field(None, description="see augment; none: nothing is made")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
     dev_fraction: float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
     transfer_limit: int | None = Field(None, ge=1, description="use so many transfer sentences")
@@ -120,7 +135,9 @@ class TermSpec(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     loss: str = Field(description="a registered objective")
-    stream: str | list[str] = Field("train", description="`train`, `transfer`, or a list pooled")
+    stream: str | list[str] = Field(
+        "train", description="`train`, `transfer`, `augmented`, or a list pooled"
+    )
     weight: float = Field(1.0, ge=0, description="factor in the sum")
     head: str = Field("labels", description="the student's head")
     output: str | None = Field(None, description="one output of the task; none: all of them")
@@ -218,12 +235,20 @@ class TeacherSpec(Part):
         return self
 
 
+class TokenizerSpec(Part):
+    """A WordPiece vocabulary of the student's own, made from train and transfer."""
+
+    vocabulary: int = Field(8000, ge=100, description="word pieces")
+    lowercase: bool = Field(False, description="fold case")
+
+
 class StudentSpec(BaseModel):
     """A small model. Keys beyond the named ones are arguments of the student's constructor."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str = Field(description="a registered student")
+    tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")

@@ -35,8 +35,8 @@ class RunFolder:
         recipe: what is run here; None opens an existing run with the recipe it has.
 
     Raises:
-        RunError: the folder belongs to another recipe (the message shows the difference), or there
-            is no run to open.
+        RunError: the folder belongs to another recipe that has made something (the message shows
+            the difference), or to something else, or there is no run to open.
     """
 
     def __init__(self, path: str | Path, recipe: Recipe | None = None):
@@ -65,7 +65,9 @@ class RunFolder:
         text = recipe.to_yaml()
         if self._recipe_file.exists() and self._manifest_file.exists():
             before = self._recipe_file.read_text("utf-8")
-            if before != text:
+            if before == text:
+                return
+            if self._is_started():
                 difference = "\n".join(
                     difflib.unified_diff(
                         before.splitlines(), text.splitlines(), "this run", "the recipe given", n=1
@@ -75,11 +77,26 @@ class RunFolder:
                     f"{self.path} was started with another recipe:\n{difference}\n"
                     "Give another --out folder, or the same recipe to go on"
                 )
-            return
-        if self.path.exists() and any(self.path.iterdir()):
+        elif self.path.exists() and self._is_foreign(text):
             raise RunError(f"{self.path}: neither empty nor a run folder; give another --out")
         write_text(self._recipe_file, text)
         write_json(self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()})
+
+    def _is_started(self) -> bool:
+        """Whether anything was made; if not, an error came first, and the recipe may be mended."""
+        ours = (self._recipe_file, self._manifest_file)
+        names = {name for file in ours for name in (file.name, f".{file.name}.partial")}
+        steps = json.loads(self._manifest_file.read_text("utf-8"))["steps"]
+        return bool(steps) or any(path.name not in names for path in self.path.iterdir())
+
+    def _is_foreign(self, text: str) -> bool:
+        """Whether the path is more than a start that was cut off between its first two files."""
+        if not self.path.is_dir():
+            return True
+        names = {f".{file.name}.partial" for file in (self._recipe_file, self._manifest_file)}
+        if self._recipe_file.exists() and self._recipe_file.read_text("utf-8") == text:
+            names.add(self._recipe_file.name)
+        return any(path.name not in names for path in self.path.iterdir())
 
     def is_done(self, step: str) -> bool:
         """Whether a step finished, now or in an earlier session."""

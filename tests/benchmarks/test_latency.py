@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -98,6 +99,24 @@ def test_command(student_file, shape_file, tmp_path, capsys):
 def test_errors_are_one_line(student_file, capsys, arguments, text):
     assert cli.main([a.format(model=student_file) for a in arguments]) == 2
     assert text in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_written_or_told_apart(student_file, tmp_path, capsys):
+    quick = ["--queries", "2", "--batches", "1", "--rounds", "1"]
+    assert cli.main([str(student_file), *quick, "--json", str(tmp_path)]) == 2
+    assert f"tfdistil-benchmark: {tmp_path}" in capsys.readouterr().err
+    same = tmp_path / "mbert-shape.tflite"
+    same.write_bytes(student_file.read_bytes())
+    assert cli.main([str(same), "--reference", "mbert-shape"]) == 2
+    assert "has the name of the reference 'mbert-shape'; rename it" in capsys.readouterr().err
+
+
+def test_without_the_training_stack_it_says_what_to_install(student_file, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    assert cli.main([str(student_file), "--reference", "mbert-shape"]) == 2
+    said = capsys.readouterr().err
+    assert "tensorflow is missing" in said
+    assert "pip install 'tfdistil[train]'" in said
 
 
 def test_what_is_no_model(tmp_path):

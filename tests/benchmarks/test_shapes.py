@@ -92,11 +92,20 @@ def test_reference_is_built_once(tmp_path, monkeypatch, tiny):
         reference_file("x", tmp_path)
 
 
+def test_where_references_are_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("TFDISTIL_CACHE", raising=False)
+    assert shapes.cache_folder() == tmp_path / "tfdistil"
+    monkeypatch.setenv("TFDISTIL_CACHE", str(tmp_path / "own"))
+    assert shapes.cache_folder() == tmp_path / "own"
+
+
 @pytest.mark.slow
 def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeypatch, tiny):
     from tfdistil.encoders import scratch_encoder
 
     monkeypatch.setitem(REFERENCES, "tiny", tiny)
+    monkeypatch.setenv("TFDISTIL_CACHE", str(tmp_path / "shapes"))
     teacher = scratch_encoder(
         vocabulary=60,
         width=8,
@@ -115,6 +124,11 @@ def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeyp
     assert found["reference"]["name"] == "tiny"
     assert found["reference"]["latency"]["online_ms"]["p50"] > 0
     assert set(found["ratios"]) == {"teacher", "reference"}
+    # All runs share one reference: it does not lie in the run's folder.
+    assert [p.name for p in (tmp_path / "benchmark").iterdir()] == ["teacher.tflite"]
+    assert [p.name for p in (tmp_path / "shapes").iterdir()] == [
+        f"tiny-none-{BATCH}x{LENGTH}.tflite"
+    ]
     ids = np.random.default_rng(0).integers(1, 60, (1, LENGTH)).astype(np.int32)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     if "token_type_ids" in teacher.input_names:

@@ -15,7 +15,8 @@ class BestWeights(keras.callbacks.Callback):
     """Evaluates after every epoch, and before the first one; restores the best at the end.
 
     The weights before the first update take part, so a phase can never make a student worse by the
-    monitored value.
+    monitored value. Of equally good weights the later are kept: a metric that is still 0 while the
+    student learns must not undo what it has learnt.
 
     Args:
         student: whose weights are kept.
@@ -39,18 +40,16 @@ class BestWeights(keras.callbacks.Callback):
         self.student, self.evaluate, self.record = student, evaluate, record
         self.sign = 1.0 if higher_is_better else -1.0
         self.patience, self.updates = patience, updates
-        self.best_value = -np.inf
+        self.best_value = np.nan
         self.best_weights: list[np.ndarray] = []
         self.waited = self.done = 0
 
     def _consider(self, epoch: int, logs: dict[str, float]) -> None:
         value = float(self.evaluate())
-        improved = self.sign * value > self.sign * self.best_value if self.best_weights else True
-        if improved:
-            self.best_value, self.waited = value, 0
-            self.best_weights = self.student.get_weights()
-        else:
-            self.waited += 1
+        gain = self.sign * (value - self.best_value) if self.best_weights else np.inf
+        self.waited = 0 if gain > 0 else self.waited + 1
+        if gain >= 0:
+            self.best_value, self.best_weights = value, self.student.get_weights()
         row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
         self.record({**row, **{k: float(v) for k, v in logs.items()}})
 

@@ -65,11 +65,12 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
     """Terms of a recipe to terms with signal names, one per output where the objective asks for it.
 
     An option that fills a place in a signal's template is not passed to the objective. If it is a
-    list (``layers: [1, 2]``), the template stands for one signal per item.
+    list (``layers: [1, 2]``), the template stands for one signal per item. The items may be rows of
+    a matrix (``layers: [[1, 2], [2, 4]]``), of which ``{layers[0]}`` takes the first column.
 
     Raises:
-        RecipeError: an unknown objective or output, an option the objective does not have, or one
-            missing that it needs.
+        RecipeError: an unknown objective or output, an option the objective does not have, one
+            missing that it needs, or a matrix without the columns it needs.
     """
     terms: list[Term] = []
     by_name = {output.name: output for output in outputs}
@@ -109,7 +110,8 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
 
 
 def _fields(template: str) -> set[str]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name}
+    """The options a template names; ``{layers[0]}`` names ``layers``."""
+    return {name.partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name}
 
 
 def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
@@ -117,7 +119,11 @@ def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
     names = sorted(_fields(template))
     values = [fields[name] for name in names]
     for combination in product(*(v if isinstance(v, (list, tuple)) else [v] for v in values)):
-        yield template.format(**dict(zip(names, combination, strict=True)))
+        given = dict(zip(names, combination, strict=True))
+        try:
+            yield template.format(**given)
+        except (IndexError, TypeError):  # a column of what is no row, or too short a one
+            raise RecipeError(f"{template!r} cannot be filled from {given}") from None
 
 
 def _check_keys(

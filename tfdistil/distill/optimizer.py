@@ -86,10 +86,12 @@ def make_optimizer(
     spec: OptimizerSpec,
     steps: int,
     groups: Sequence[tuple[str, Sequence[keras.Variable]]],
+    others: Sequence[keras.Variable] = (),
 ) -> LayerwiseAdamW:
     """A fresh optimizer for one phase of ``steps`` updates.
 
-    Biases and normalisation weights (rank 1) are not decayed.
+    Biases and normalisation weights (rank 1) are not decayed, nor is what learns beside the layer
+    groups (``others``): decay would pull learned weights of terms to 1.
     """
     schedule = WarmupDecay(spec.high, spec.low, steps, round(spec.warmup * steps), spec.schedule)
     optimizer = LayerwiseAdamW(
@@ -100,6 +102,6 @@ def make_optimizer(
         epsilon=1e-8,
     )
     optimizer.exclude_from_weight_decay(
-        var_list=[w for _, weights in groups for w in weights if len(w.shape) < 2]
+        var_list=[*others, *(w for _, weights in groups for w in weights if len(w.shape) < 2)]
     )
     return optimizer

@@ -98,7 +98,34 @@ class Schedule:
                 updates[stage.student] = updates.get(stage.student, 0) + result.updates
         return updates
 
+    def check(self, stage: StageSpec) -> None:
+        """Find what a stage asks for in vain, without training anything.
+
+        Raises:
+            RecipeError: an unknown objective, output or layer group, a set that is empty, or a
+                signal that the teacher or the student does not give.
+        """
+        terms = bind_terms(stage.terms, self.task.outputs)
+        if stage.teacher is None and any(term.teacher for term in terms):
+            raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
+        for name in [*(name for spec in stage.terms for name in spec.pool), stage.stop.on]:
+            self._examples(name)
+        student = self.models[stage.student].model
+        phases(stage, [name for name, _ in student.layer_groups()])
+        for term in terms:
+            signals = [(stage.student, name) for name in term.student]
+            signals += [(stage.teacher or "", name) for name in term.teacher]
+            for model, name in signals:
+                try:
+                    self.models[model].model.level(name)
+                except KeyError as error:
+                    raise RecipeError(
+                        f"stage {stage.name!r}: term {term.label} reads {name!r} off {model!r}: "
+                        f"{error.args[0]}"
+                    ) from None
+
     def _stage(self, stage: StageSpec) -> list[PhaseResult]:
+        self.check(stage)
         student = self.models[stage.student]
         terms = bind_terms(stage.terms, self.task.outputs)
         pools = {stream_key(spec.pool): spec.pool for spec in stage.terms}
@@ -159,13 +186,16 @@ class Schedule:
         Raises:
             RecipeError: there is no such set.
         """
+        if (model, name) not in self._rows:
+            featurizer = self.models[model].featurizer
+            self._rows[model, name] = encode_rows(self._examples(name), featurizer, self.task)
+        return self._rows[model, name]
+
+    def _examples(self, name: str) -> Sequence[Example]:
         if not self.sets.get(name):
             available = [key for key, examples in self.sets.items() if examples]
             raise RecipeError(f"a stage draws from {name!r}, but there is only {available}")
-        if (model, name) not in self._rows:
-            featurizer = self.models[model].featurizer
-            self._rows[model, name] = encode_rows(self.sets[name], featurizer, self.task)
-        return self._rows[model, name]
+        return self.sets[name]
 
     def _stream(self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]) -> Stream:
         rows = concatenate_rows([self.rows(stage.student, name) for name in pool])
@@ -182,8 +212,6 @@ class Schedule:
     def _signals(
         self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]
     ) -> TeacherSignals | None:
-        if stage.teacher is None and any(term.teacher for term in terms):
-            raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
         # What aligns on pieces is read off the teacher in the step, on the student's inputs.
         names = sorted({n for term in terms if not term.on_pieces for n in term.teacher})
         if stage.teacher is None or not names:

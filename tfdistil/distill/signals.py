@@ -137,6 +137,7 @@ class LiveSignals:
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
+        _check_units("live signals", self.rows.unit_counts[examples], rows.unit_counts[examples])
         mine = [row for example in examples for row in self._rows_of[example]]
         place = {row: i for i, row in enumerate(mine)}
         output = self.reader.batch(self.rows.inputs(mine))
@@ -212,20 +213,29 @@ def load_signals(folder: Path, rows: Rows) -> StoredSignals:
     """Open what `store_signals` wrote, memory-mapped, for these student rows.
 
     Raises:
-        RunError: the teacher scored other units than the student does (alignment ``x`` needs one
-            tokenizer for both).
+        RunError: the files are damaged, or the teacher scored other units than the student does
+            (alignment ``x`` needs one tokenizer for both).
     """
-    facts = json.loads((folder / "signals.json").read_text())
-    offsets = np.load(folder / "offsets.npy")
-    if not np.array_equal(np.diff(offsets), rows.unit_counts):
+    try:
+        facts = json.loads((folder / "signals.json").read_text())
+        offsets = np.load(folder / "offsets.npy")
+        arrays = {name: np.load(folder / _file(name), mmap_mode="r") for name in facts}
+    except (OSError, ValueError, EOFError) as error:
         raise RunError(
-            f"{folder}: the teacher's scored units differ from the student's. With different "
-            "tokenizers use `task: {kind: tags, continuation: false}`, which aligns on words"
-        )
-    arrays = {name: np.load(folder / _file(name), mmap_mode="r") for name in facts}
+            f"{folder}: damaged cache of teacher signals ({error}); remove the folder and run again"
+        ) from None
+    _check_units(folder, np.diff(offsets), rows.unit_counts)
     unit_level = {name: fact for name, fact in facts.items() if fact is not None}
     of_model = {name: arrays.pop(name) for name in facts.keys() - unit_level.keys()}
     return StoredSignals(arrays, offsets, unit_level, of_model)
+
+
+def _check_units(where: object, teacher: np.ndarray, student: np.ndarray) -> None:
+    if not np.array_equal(teacher, student):
+        raise RunError(
+            f"{where}: the teacher's scored units differ from the student's. With different "
+            "tokenizers use `task: {kind: tags, continuation: false}`, which aligns on words"
+        )
 
 
 def _file(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -76,14 +77,16 @@ def run_stage(
         if skip(phase.name):
             continue
         set_trainable(student, phase.groups)
+        _reseed(student, phase.name)
         batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
         planned = stage.stop.epochs * batches.steps
         if stage.stop.updates is not None:
             planned = min(planned, stage.stop.updates)
         every = stage.stop.every or batches.steps
         distiller = Distiller(student, terms, stage.weighting, teacher)
+        learned = [] if distiller.log_weights is None else [distiller.log_weights]
         distiller.compile(
-            optimizer=make_optimizer(stage.optimizer, planned, groups), jit_compile=jit
+            optimizer=make_optimizer(stage.optimizer, planned, groups, learned), jit_compile=jit
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
         best = BestWeights(
@@ -107,6 +110,13 @@ def run_stage(
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
     return results
+
+
+def _reseed(student: Any, phase: str) -> None:
+    """Let dropout depend on the phase alone, so that a stopped schedule ends like a whole one."""
+    for variable in student.variables:
+        if variable.path.endswith("seed_generator_state"):
+            variable.assign([int(variable[0]), zlib.crc32(phase.encode())])
 
 
 def _held_out_loss(

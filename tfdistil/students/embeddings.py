@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tokenizers import Tokenizer
 
 
 def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
@@ -40,3 +41,29 @@ def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
     strongest = np.abs(basis).argmax(axis=0)
     basis = basis * np.sign(basis[strongest, np.arange(width)])
     return (table.astype(np.float32) @ basis.astype(np.float32)).astype(np.float32)
+
+
+def vectors_of_pieces(table: np.ndarray, source: Tokenizer, target: Tokenizer) -> np.ndarray:
+    """Vectors for the pieces of another tokenizer, from those of the pieces that spell them.
+
+    A piece that ``source`` has too keeps its vector (a ``##`` piece one that begins no word); any
+    other gets the mean over the pieces ``source`` makes of its characters.
+
+    Args:
+        table: ``[V, D]``, a row per piece of ``source``.
+        source, target: WordPiece tokenizers, or others whose continuations begin with ``##``.
+
+    Returns:
+        float32 ``[V', D]``, a row per piece of ``target``.
+    """
+    known = source.get_vocab()
+    fold = source.normalizer.normalize_str if source.normalizer is not None else str
+    vectors = np.zeros((target.get_vocab_size(), table.shape[1]), np.float32)
+    for piece, row in target.get_vocab().items():
+        text = piece.removeprefix("##")
+        same = piece if piece in known else piece[: len(piece) - len(text)] + fold(text)
+        if same in known:
+            vectors[row] = table[known[same]]
+        elif ids := source.encode(text, add_special_tokens=False).ids:
+            vectors[row] = table[ids].mean(axis=0)
+    return vectors

@@ -1,0 +1,105 @@
+"""Model selection on scripted values: what is kept, when it stops, what is written down."""
+
+from __future__ import annotations
+
+import csv
+
+import keras
+import numpy as np
+import pytest
+
+from tfdistil.distill.best_weights import BestWeights, History
+
+
+def counter() -> keras.Model:
+    """A model whose weight is the number of updates made."""
+    model = keras.Sequential([keras.layers.Dense(1, use_bias=False, kernel_initializer="zeros")])
+    model.compile(optimizer=keras.optimizers.SGD(1.0), loss=lambda y, p: -keras.ops.mean(p))
+    model.build((None, 1))
+    return model
+
+
+def fit(values, higher=True, patience=None, updates=None, epochs=None, steps=4):
+    """Train for ``steps`` updates an epoch; the monitored value is ``values[evaluation]``.
+
+    Returns:
+        The callback, the updates behind the weights that were kept, and the rows of the history.
+    """
+    model, rows, left = counter(), [], iter(values)
+    best = BestWeights(model, left.__next__, higher, patience, updates, rows.append)
+    data = np.ones((steps, 1), np.float32)
+    model.fit(
+        data,
+        data,
+        batch_size=1,
+        epochs=len(values) - 1 if epochs is None else epochs,
+        verbose=0,
+        callbacks=[best],
+    )
+    return best, round(float(model.weights[0][0, 0])), rows
+
+
+@pytest.mark.parametrize(
+    ("values", "higher", "kept"),
+    [
+        ([1, 5, 9, 7], True, 8),
+        ([9, 5, 7, 8], True, 0),  # the weights before the first update
+        ([9, 5, 7, 8], False, 4),
+        ([0, 0, 0, 0], True, 12),  # of equals the last
+        ([3, 3, 1, 3], False, 8),
+        ([1, np.nan, np.nan], False, 0),
+        ([1, np.nan, 5], True, 8),
+    ],
+)
+def test_the_best_weights_are_put_back(values, higher, kept):
+    best, found, _ = fit(values, higher)
+    assert found == kept
+    assert best.best_value == (max if higher else min)(v for v in values if not np.isnan(v))
+
+
+@pytest.mark.parametrize(
+    ("values", "patience", "epochs"),
+    [
+        ([5, 4, 3, 2, 1], 2, 2),
+        ([5, 6, 5, 7, 6, 6, 9], 2, 5),
+        ([5, 5, 5, 5, 5], 3, 3),  # equal is no improvement
+        ([5, 4, 3, 2, 1], None, 4),
+        ([1, np.nan, np.nan, 9], 2, 2),
+    ],
+)
+def test_patience_counts_evaluations_without_improvement(values, patience, epochs):
+    best, _, rows = fit(values, patience=patience)
+    assert len(rows) - 1 == epochs
+    assert best.done == 4 * epochs
+
+
+@pytest.mark.parametrize("updates", [1, 4, 6, 100])
+def test_updates_end_it_anywhere_in_an_epoch(updates):
+    best, kept, rows = fit(range(10), updates=updates, epochs=5)
+    assert best.done == kept == min(updates, 20)
+    assert rows[-1]["updates"] == best.done  # the weights of the last update were scored too
+
+
+def test_a_row_for_every_evaluation():
+    _, _, rows = fit([1, 5, 3])
+    assert [row["monitored"] for row in rows] == [1, 5, 3]
+    assert [row["epoch"] for row in rows] == [0, 1, 2]
+    assert [row["updates"] for row in rows] == [0, 4, 8]
+    assert "loss" not in rows[0]
+    assert rows[2]["loss"] < rows[1]["loss"]
+
+
+def test_the_history_is_appended_in_long_form(tmp_path):
+    path = tmp_path / "history.csv"
+    row = {"epoch": 1.0, "updates": 8.0, "monitored": 50.0}
+    History(path)("student", "a, b", row | {"loss": 1 / 3})
+    History(path)("student", "c", row)  # another session
+    with path.open(encoding="utf-8", newline="") as file:
+        found = list(csv.reader(file))
+    assert found == [
+        ["model", "phase", "epoch", "updates", "name", "value"],
+        ["student", "a, b", "1", "8", "monitored", "50"],
+        ["student", "a, b", "1", "8", "loss", "0.333333"],
+        ["student", "c", "1", "8", "monitored", "50"],
+    ]
+    History(None)("student", "c", row)

@@ -1,0 +1,99 @@
+"""Reading signals off a model: the wanted ones, at the scored pieces, of whole texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfdistil.distill.forward import SignalReader, at_units
+
+LEVELS = {
+    "pieces": "subword",
+    "maps": "subword",
+    "scored": "unit",
+    "length": "sequence",
+    "table": "model",
+    "other": "subword",
+}
+
+
+class Counting:
+    """Signals of every level that can be told by hand; counts how often it is traced."""
+
+    def __init__(self):
+        self.traced = 0
+
+    def __call__(self, inputs, training=False):
+        assert training is False
+        self.traced += 1
+        ids = ops.cast(inputs["input_ids"], "float32")
+        pieces = ops.stack([ids, 2 * ids], axis=-1)
+        real = ops.cast(inputs["attention_mask"], "float32")
+        return {
+            "pieces": pieces,
+            "maps": ops.expand_dims(pieces, -1) + ops.zeros((2, 3)),
+            "scored": -at_units(pieces, inputs["units"]),
+            "length": ops.sum(real, axis=1),
+            "table": ops.convert_to_tensor([[1.0, 2.0]]),
+            "other": pieces / 0.0,
+        }
+
+    def level(self, signal):
+        return LEVELS[signal]
+
+
+NAMES = [name for name in LEVELS if name != "other"]
+
+
+def test_at_units_takes_rows():
+    signal = np.random.default_rng(0).normal(size=(3, 6, 2, 4)).astype(np.float32)
+    units = np.array([[0, 5], [2, 2], [1, 0]])
+    found = ops.convert_to_numpy(at_units(ops.convert_to_tensor(signal), units))
+    np.testing.assert_array_equal(found, [signal[i, units[i]] for i in range(3)])
+
+
+def test_a_batch_has_the_wanted_signals_at_the_scored_pieces(make_examples, make_rows):
+    rows = make_rows(make_examples(9, seed=1), max_length=16)
+    inputs = rows.inputs([3, 0, 4])
+    reader = SignalReader(Counting(), NAMES)
+    found = reader.batch(inputs)
+    assert set(found) == set(NAMES)
+    ids = np.take_along_axis(inputs["input_ids"], inputs["units"], axis=1)
+    expected = np.stack([ids, 2 * ids], axis=-1)
+    np.testing.assert_array_equal(found["pieces"], expected)
+    np.testing.assert_array_equal(found["scored"], -expected)
+    assert found["maps"].shape == (*expected.shape[:2], 2, 3)
+    np.testing.assert_array_equal(found["length"], rows.lengths[[3, 0, 4]])
+    np.testing.assert_array_equal(found["table"], [[1, 2]])
+    assert reader.of_model == ("table",)
+    assert reader.per_unit == {"pieces": True, "maps": True, "scored": True, "length": False}
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 64])
+def test_examples_come_once_with_their_windows_together(make_examples, make_rows, batch_size):
+    examples = make_examples(25, seed=2, longest=20)
+    rows = make_rows(examples, max_length=12)
+    assert len(rows) > len(examples)
+    model = Counting()
+    found = list(SignalReader(model, NAMES).examples(rows, batch_size))
+    assert model.traced == 1  # for all lengths
+    assert sorted(index for index, _ in found) == list(range(25))
+    whole = make_rows(examples, max_length=96)
+    for index, signals in found:
+        window = whole.windows[index]
+        ids = window.inputs["input_ids"][window.units]
+        np.testing.assert_array_equal(signals["pieces"], np.stack([ids, 2 * ids], axis=-1))
+        np.testing.assert_array_equal(signals["scored"], -signals["pieces"])
+        mean = rows.lengths[rows.example == index].mean()
+        assert signals["length"] == pytest.approx(mean)
+        assert "table" not in signals
+
+
+def test_an_encoder_gives_the_same_alone_and_in_a_batch(teacher, make_examples, make_rows):
+    rows = make_rows(make_examples(12, seed=4), kind="words")
+    reader = SignalReader(teacher.model, ["logits/tags", "hidden/1", "pooled"])
+    for index, signals in reader.examples(rows):
+        alone = reader.row(reader.batch(rows.inputs([index])), 0, rows.unit_counts[index])
+        for name in reader.names:
+            np.testing.assert_allclose(signals[name], alone[name], atol=1e-6)

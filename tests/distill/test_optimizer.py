@@ -1,0 +1,105 @@
+"""The learning rate over time and over layers, and what is decayed, against closed forms."""
+
+from __future__ import annotations
+
+import math
+
+import keras
+import numpy as np
+import pytest
+
+from tfdistil.distill.optimizer import WarmupDecay, layer_factors, make_optimizer
+from tfdistil.recipe import OptimizerSpec
+
+HIGH, LOW, STEPS = 2e-3, 1e-4, 50
+
+
+def expected(step: int, warmup: int, shape: str) -> float:
+    if step < warmup:
+        return HIGH * (step + 1) / (warmup + 1)
+    progress = min(1.0, (step - warmup) / (STEPS - warmup))
+    left = {
+        "cosine": (1 + math.cos(math.pi * progress)) / 2,
+        "linear": 1 - progress,
+        "constant": 1.0,
+    }[shape]
+    return LOW + (HIGH - LOW) * left
+
+
+@pytest.mark.parametrize("shape", ["cosine", "linear", "constant"])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
+def test_the_learning_rate_is_the_closed_form(shape, share):
+    spec = OptimizerSpec(high=HIGH, low=LOW, schedule=shape, warmup=share)
+    weight = keras.Variable(np.zeros(2), name="w")
+    optimizer = make_optimizer(spec, STEPS, [("top", [weight])])
+    optimizer.build([weight])
+    for step in range(STEPS + 5):  # also past the end
+        rate = float(optimizer.learning_rate)
+        assert rate == pytest.approx(expected(step, round(share * STEPS), shape), rel=1e-4)
+        optimizer.iterations.assign_add(1)
+
+
+def test_a_schedule_round_trips():
+    schedule = WarmupDecay(HIGH, LOW, STEPS, 5, "linear")
+    again = WarmupDecay.from_config(schedule.get_config())
+    assert [float(again(i)) for i in range(60)] == [float(schedule(i)) for i in range(60)]
+
+
+def groups(*shapes) -> list[tuple[str, list[keras.Variable]]]:
+    found = []
+    for number, shape in enumerate(shapes):
+        layer = keras.layers.Layer(name=f"layer_{number}")
+        weight = layer.add_weight(shape=shape, initializer="ones", name="w")
+        found.append((f"group_{number}", [weight]))
+    return found
+
+
+def one_step(spec: OptimizerSpec, parts, gradients) -> list[np.ndarray]:
+    weights = [weight for _, group in parts for weight in group]
+    before = [np.array(weight) for weight in weights]
+    optimizer = make_optimizer(spec, 10, parts)
+    optimizer.apply_gradients(
+        [(keras.ops.convert_to_tensor(g), w) for g, w in zip(gradients, weights, strict=True)]
+    )
+    return [np.array(weight) - old for weight, old in zip(weights, before, strict=True)]
+
+
+@pytest.mark.parametrize("decay", [1.0, 0.5])
+def test_layers_further_down_move_less(decay):
+    """Adam's first step is the learning rate times the sign of the gradient."""
+    spec = OptimizerSpec(high=0.1, schedule="constant", layer_decay=decay)
+    gradients = [np.full((2, 3), (-1.0) ** i * 10.0**-i, np.float32) for i in range(3)]
+    moved = one_step(spec, groups(*[(2, 3)] * 3), gradients)
+    for depth, (step, gradient) in enumerate(zip(moved, gradients, strict=True)):
+        np.testing.assert_allclose(step, -0.1 * decay**depth * np.sign(gradient), rtol=1e-4)
+
+
+def test_factors_go_by_group_not_by_weight():
+    parts = groups((1,), (2,), (3,))
+    merged = [("top", [*parts[0][1], *parts[1][1]]), parts[2]]
+    factors = layer_factors(merged, 0.5)
+    assert list(factors.values()) == [1.0, 1.0, 0.5]
+    assert list(factors) == [w.path for _, group in parts for w in group]
+
+
+def test_kernels_are_decayed_biases_are_not():
+    spec = OptimizerSpec(high=0.1, schedule="constant", weight_decay=0.5)
+    moved = one_step(
+        spec, groups((2, 2), (2,)), [np.zeros((2, 2), np.float32)] + [np.zeros(2, "f")]
+    )
+    np.testing.assert_allclose(moved[0], -0.1 * 0.5, rtol=1e-5)  # of ones
+    np.testing.assert_array_equal(moved[1], 0)
+
+
+def test_the_gradient_is_clipped_as_a_whole():
+    spec = OptimizerSpec(high=0.1, schedule="constant", clip=1.0)
+    parts = groups((2, 1), (1, 1))
+    weights = [weight for _, group in parts for weight in group]
+    optimizer = make_optimizer(spec, 10, parts)
+    gradients = [np.array([[3.0], [0.0]], "f"), np.array([[4.0]], "f")]  # norm 5
+    optimizer.apply_gradients(
+        [(keras.ops.convert_to_tensor(g), w) for g, w in zip(gradients, weights, strict=True)]
+    )
+    momentum = [np.array(m) for m in optimizer._momentums]
+    for found, gradient in zip(momentum, gradients, strict=True):
+        np.testing.assert_allclose(found, 0.1 * gradient / 5, rtol=1e-5)

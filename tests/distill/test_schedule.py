@@ -1,0 +1,286 @@
+"""Stages in order over named models: the cache, saved phases, and what is wrong said early."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import keras
+import numpy as np
+import pytest
+
+from tfdistil.distill.masking import mask_pieces
+from tfdistil.distill.schedule import Schedule
+from tfdistil.encoders import scratch_encoder
+from tfdistil.errors import RecipeError, RunError
+from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
+
+JOINT = [
+    TermSpec(loss="cross_entropy", stream="train"),
+    TermSpec(loss="logit_mse", stream=["train", "transfer"]),
+]
+
+
+def stage(**options) -> StageSpec:
+    given = {
+        "name": "joint",
+        "terms": JOINT,
+        "optimizer": OptimizerSpec(high=0.03),
+        "batch_size": 8,
+        "stop": StopSpec(epochs=2, monitor="loss", on="transfer_held_out"),
+    }
+    if "terms" in options or "teacher" in options:
+        given["stop"] = StopSpec(epochs=2)
+    return StageSpec(**{**given, **options})
+
+
+@pytest.fixture(scope="module")
+def sets(make_examples):
+    return {
+        "train": make_examples(20, seed=1),
+        "dev": make_examples(8, seed=2),
+        "transfer": make_examples(30, seed=3, longest=20),
+        "transfer_held_out": make_examples(8, seed=4),
+        "augmented": [],
+    }
+
+
+@pytest.fixture
+def make(teacher, make_tagger, sets, task, tmp_path):
+    """``(folder="run", teacher=..., student=..., **options)`` to a schedule in that folder."""
+
+    def build(folder="run", teacher=teacher, student=None, **options) -> Schedule:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        models = {"teacher": teacher, "student": student or make_tagger(dropout=0.2)}
+        models |= options.pop("models", {})
+        return Schedule(models, sets, task, tmp_path / folder, seed=7, **options)
+
+    return build
+
+
+def weights_of(schedule: Schedule, name="student") -> list[np.ndarray]:
+    return schedule.models[name].model.get_weights()
+
+
+def assert_close(one, other, atol=0.0):
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=atol, rtol=0)
+
+
+# The cache
+
+
+def test_live_and_cached_signals_train_the_same_student(make):
+    """The 6-digit losses too, on the student's windows, which are not the teacher's."""
+    schedules = [make(signals) for signals in ("cached", "live")]
+    curves = []
+    for schedule, signals in zip(schedules, ("cached", "live"), strict=True):
+        assert schedule.run([stage(signals=signals)]) == {"student": 2 * 7}
+        lines = (schedule.folder / "history.csv").read_text().splitlines()[1:]
+        curves.append([float(line.rsplit(",", 1)[1]) for line in lines])
+    assert_close(*map(weights_of, schedules), atol=1e-5)
+    np.testing.assert_allclose(*curves, rtol=1e-5)
+    cached, live = ({p.name for p in s.folder.iterdir()} for s in schedules)
+    assert cached - live == {"cache"}
+
+
+def test_the_cache_is_read_again(make):
+    counted = []
+    for _ in range(2):
+        schedule = make(counter=lambda what, total: counted.append((what, total)) or (lambda n: n))
+        for file in schedule.folder.glob("phases/*/*"):
+            file.unlink()
+        schedule.run([stage()])
+    assert counted == [
+        ("teacher on train", 20),
+        ("teacher on transfer", 30),
+        ("teacher on transfer_held_out", 8),
+    ]
+
+
+def other_weights(teacher, make_featurizer, task):
+    model = scratch_encoder(
+        13,
+        width=8,
+        layers=1,
+        max_positions=48,
+        heads={"tags": ("word", len(task.outputs[0].labels))},
+        pooler=True,
+        seed=2,
+    )
+    return SimpleNamespace(model=model, featurizer=teacher.featurizer)
+
+
+def other_windows(teacher, make_featurizer, task):
+    featurizer = make_featurizer("words", 20, token_types=True)
+    return SimpleNamespace(model=teacher.model, featurizer=featurizer)
+
+
+@pytest.mark.parametrize("change", [other_weights, other_windows])
+def test_the_cache_of_another_teacher_is_not_used(make, teacher, make_featurizer, task, change):
+    make().run([stage()])
+    other = make(teacher=change(teacher, make_featurizer, task))
+    before = {path.name for path in (other.folder / "cache").iterdir()}
+    other.run([stage(name="again")])
+    after = {path.name for path in (other.folder / "cache").iterdir()}
+    assert before < after
+    assert len(after) == 2 * len(before) == 6
+
+
+def test_other_sentences_or_signals_are_another_cache(make, make_examples):
+    make().run([stage()])
+    cache = make().folder / "cache"
+    schedule = make()
+    schedule.sets["transfer"] = make_examples(30, seed=33)
+    schedule.run([stage(name="two")])
+    assert len(list(cache.iterdir())) == 4
+    schedule = make()
+    pooled = TermSpec(loss="soft_cross_entropy", stream="train")
+    schedule.run([stage(name="three", terms=[pooled])])
+    assert len(list(cache.iterdir())) == 4  # the same signal for another loss
+
+
+def test_a_damaged_cache_is_not_trained_on(make):
+    make().run([stage()])
+    schedule = make()
+    (folder,) = (schedule.folder / "cache").glob("train-*")
+    (folder / "logits.tags.npy").write_bytes(b"junk")
+    with pytest.raises(RunError, match=f"{folder}: damaged cache"):
+        schedule.run([stage(name="again")])
+
+
+# Phases
+
+
+class Stop(keras.callbacks.Callback):
+    """Ctrl-C in the middle of a phase."""
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 3:
+            raise KeyboardInterrupt
+
+
+STAGES = [
+    stage(name="first", unfreeze="top_down", groups=["heads", "inner"]),
+    stage(name="second"),
+]
+PHASES = ["first.heads", "first.inner", "second"]
+
+
+@pytest.fixture
+def whole(make):
+    """The two stages in one go."""
+    schedule = make("whole")
+    updates = schedule.run(STAGES)
+    return schedule, updates
+
+
+@pytest.mark.parametrize("stopped", PHASES)
+def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
+    schedule, updates = whole
+    with pytest.raises(KeyboardInterrupt):
+        make(callbacks=lambda phase, n: [Stop()] if phase == stopped else []).run(STAGES)
+    began = []
+    again = make(callbacks=lambda phase, n: began.append(phase) or [])
+    assert again.run(STAGES) == updates == {"student": 3 * 2 * 7}
+    assert began == PHASES[PHASES.index(stopped) :]
+    assert_close(weights_of(again), weights_of(schedule))
+
+
+def test_what_is_done_is_not_done_again(make, whole):
+    schedule, updates = whole
+    history = (schedule.folder / "history.csv").read_bytes()
+
+    def refuse(phase, n):
+        raise AssertionError(phase)
+
+    again = make("whole", callbacks=refuse)
+    assert again.run(STAGES) == updates
+    assert_close(weights_of(again), weights_of(schedule))
+    assert (schedule.folder / "history.csv").read_bytes() == history
+
+
+def test_a_phase_counts_only_with_all_its_files(make, whole):
+    """The facts are written last; without them the weights may be anybody's."""
+    schedule, _ = whole
+    (schedule.folder / "phases/student/second.json").unlink()
+    began = []
+    again = make("whole", callbacks=lambda phase, n: began.append(phase) or [])
+    again.run(STAGES)
+    assert began == ["second"]
+    facts = json.loads((schedule.folder / "phases/student/second.json").read_text())
+    assert (facts["name"], facts["updates"]) == ("second", 14)
+    assert not list(schedule.folder.rglob("*partial*"))
+
+
+def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):
+    """A cascade: the second stage names the first one's student."""
+    schedule = make(models={"assistant": make_bilstm(heads=("logits",))})
+    first = stage(
+        name="a",
+        student="assistant",
+        terms=[TermSpec(loss="logit_mse", stream="transfer", head="logits")],
+    )
+    second = stage(
+        name="b",
+        teacher="assistant",
+        terms=[TermSpec(loss="logit_mse", stream="transfer")],
+        stop=StopSpec(epochs=2, monitor="loss", on="transfer_held_out"),
+    )
+    updates = schedule.run([first, second])
+    assert updates == {"assistant": 2 * 4, "student": 2 * 4}
+    caches = {path.name.split("-")[0] for path in (schedule.folder / "cache").iterdir()}
+    assert caches == {"transfer", "transfer_held_out"}
+    assert len(list((schedule.folder / "cache").glob("transfer-*"))) == 2
+
+
+# What is wrong
+
+
+def term(**options) -> list[TermSpec]:
+    return [TermSpec(**options)]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"terms": term(loss="hinge")}, "unknown loss 'hinge'"),
+        ({"terms": term(loss="logit_mse", output="slots")}, "no output 'slots'"),
+        ({"terms": term(loss="logit_mse", scale=1)}, "unknown key 'scale'"),
+        ({"teacher": None}, "stage 'joint' has a term that needs a teacher, but none"),
+        ({"groups": ["top"]}, "names the layer groups ['top']; the student has ['heads'"),
+        ({"terms": term(loss="logit_mse", stream="augmented")}, "draws from 'augmented', but"),
+        ({"terms": term(loss="logit_mse", head="other")}, "reads 'other/tags' off 'student': "),
+        (
+            {"teacher": "student"},
+            "stage 'joint': term logit_mse.tags.train+transfer reads 'logits/tags' off 'student'",
+        ),
+        ({"stop": StopSpec(monitor="loss", on="nowhere")}, "draws from 'nowhere', but there is"),
+    ],
+)
+def test_what_a_stage_asks_for_in_vain_is_said_before_anything_is_made(make, options, text):
+    schedule = make()
+    for wrong in (schedule.check, lambda one: schedule.run([one])):
+        with pytest.raises(RecipeError) as caught:
+            wrong(stage(**options))
+        assert text in str(caught.value)
+    assert list(schedule.folder.iterdir()) == []
+
+
+def test_what_is_masked_cannot_be_pooled(make):
+    schedule = make(transforms={"transfer": mask_pieces(4, 20, frozenset())})
+    with pytest.raises(RecipeError, match="cannot be pooled, one is transformed"):
+        schedule.run([stage()])
+
+
+def test_terms_on_pieces_need_one_tokenizer(make, monkeypatch):
+    from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
+
+    monkeypatch.setattr("tfdistil.distill.objectives.OBJECTIVES", dict(OBJECTIVES))
+
+    @objective("copy", student="hidden", teacher="hidden/1", align="piece")
+    def copy(student, teacher, mask):
+        return masked_mean((student - teacher)[..., 0] ** 2, mask)
+
+    with pytest.raises(RecipeError, match="needs one tokenizer for both"):
+        make().run([stage(terms=term(loss="copy"))])

@@ -1,0 +1,197 @@
+"""One stage over a student: its phases, optimizers, stopping and selection."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+
+from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.stage import run_stage
+from tfdistil.distill.streams import Stream
+from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
+
+GROUPS = ["heads", "inner", "norm", "embedding"]
+
+
+def stage(**options) -> StageSpec:
+    given = {
+        "name": "s",
+        "terms": [TermSpec(loss="cross_entropy")],
+        "teacher": None,
+        "optimizer": OptimizerSpec(high=0.03, schedule="constant"),
+        "batch_size": 8,
+        "stop": StopSpec(epochs=3),
+    }
+    return StageSpec(**{**given, **options})
+
+
+class Watch:
+    """Callbacks that keep each phase's optimizer and the weights it began and ended with."""
+
+    def __init__(self):
+        self.planned, self.optimizers, self.begun, self.trained = {}, {}, {}, {}
+
+    def __call__(self, phase, updates):
+        self.planned[phase] = updates
+
+        def begin(logs):
+            self.optimizers[phase] = callback.model.optimizer
+            assert int(callback.model.optimizer.iterations) == 0
+            self.begun[phase] = weights_of(callback.model.student)
+
+        def note(batch, logs):
+            self.trained[phase] = weights_of(callback.model.student)
+
+        callback = keras.callbacks.LambdaCallback(on_train_begin=begin, on_train_batch_end=note)
+        return [callback]
+
+
+def weights_of(student):
+    groups = student.layer_groups()
+    return {f"{name} {i}": np.array(w) for name, ws in groups for i, w in enumerate(ws)}
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(array, other[name]) for name, array in one.items())
+
+
+@pytest.fixture
+def stream(make_examples, make_rows, task):
+    return Stream(make_rows(make_examples(40, seed=1)), task.outputs)
+
+
+@pytest.fixture
+def run(stream, task):
+    def go(spec, student, **options):
+        watch = Watch()
+        given = {"seed": 3, "callbacks": watch} | options
+        results = run_stage(spec, student, {"train": stream}, task.outputs, **given)
+        return results, watch
+
+    return go
+
+
+def test_it_learns_by_the_metric(make_tagger, run, make_examples, make_rows, task):
+    student = make_tagger().model
+    dev = make_examples(20, seed=2)
+    predictor, rows = Predictor(student, task, "labels"), make_rows(dev)
+    scores = []
+
+    def metric():
+        scores.append(predictor.score(rows, dev)["span_f1"])
+        return scores[-1]
+
+    spec = stage(stop=StopSpec(epochs=8), batch_size=4)
+    (result,), watch = run(spec, student, metric=metric)
+    assert result.name == "s"
+    assert result.best == max(scores) == metric() > 90
+    assert result.updates == watch.planned["s"] == 8 * 10
+
+
+def test_top_down_is_a_fresh_optimizer_per_group(make_tagger, run):
+    student = make_tagger().model
+    values = iter(range(1000))
+    finished = []
+    results, watch = run(
+        stage(unfreeze="top_down"),
+        student,
+        metric=values.__next__,
+        finished=lambda result: finished.append((result.name, weights_of(student))),
+    )
+    names = [f"s.{group}" for group in GROUPS]
+    assert [result.name for result in results] == names == list(watch.optimizers)
+    assert len({id(optimizer) for optimizer in watch.optimizers.values()}) == 4
+    for number, phase in enumerate(names):
+        trained = {w.path for w in watch.optimizers[phase]._trainable_variables}
+        groups = student.layer_groups()[: number + 1]
+        assert trained == {w.path for _, ws in groups for w in ws if "moving" not in w.path}
+        assert int(watch.optimizers[phase].iterations) == results[number].updates == 15
+        assert finished[number][0] == phase
+        assert same(watch.trained[phase], finished[number][1])  # later was better
+    for (_, ended), phase in zip(finished, names[1:], strict=False):
+        assert same(ended, watch.begun[phase])
+
+
+def test_a_phase_that_does_harm_is_undone(make_tagger, run):
+    student = make_tagger().model
+    start = weights_of(student)
+    falling = iter(range(1000, 0, -1))
+    results, watch = run(stage(unfreeze="top_down"), student, metric=falling.__next__)
+    assert not same(watch.trained["s.heads"], start)
+    for phase in watch.begun:
+        assert same(watch.begun[phase], start)
+    assert same(weights_of(student), start)
+    assert [result.best for result in results] == [1000, 996, 992, 988]
+
+
+def test_patience_ends_a_phase_early(make_tagger, run):
+    values = iter([5, 6, 4, 3, 2, 1, 0])
+    spec = stage(stop=StopSpec(epochs=6, patience=2))
+    (result,), watch = run(spec, make_tagger().model, metric=values.__next__)
+    assert (result.updates, result.best, watch.planned["s"]) == (3 * 5, 6, 6 * 5)
+
+
+@pytest.mark.parametrize(
+    ("stop", "updates", "evaluations"),
+    [
+        ({"epochs": 3}, 15, 4),
+        ({"epochs": 3, "updates": 7}, 7, 3),
+        ({"epochs": 3, "updates": 3}, 3, 2),
+        ({"epochs": 3, "every": 4}, 15, 5),
+        ({"epochs": 3, "every": 100}, 15, 2),
+        ({"epochs": 30, "updates": 9, "every": 3}, 9, 4),
+    ],
+)
+def test_how_long_and_how_often(make_tagger, run, stop, updates, evaluations):
+    scored = []
+
+    def metric():
+        scored.append(1)
+        return len(scored)
+
+    (result,), watch = run(stage(stop=StopSpec(**stop)), make_tagger().model, metric=metric)
+    assert (result.updates, watch.planned["s"], len(scored)) == (updates, updates, evaluations)
+
+
+def test_the_loss_on_held_out_rows_is_minimised(make_tagger, run, make_examples, make_rows, task):
+    student = make_tagger().model
+    held_out = Stream(make_rows(make_examples(15, seed=2)), task.outputs)
+    rows = []
+    spec = stage(stop=StopSpec(epochs=4, monitor="loss"))
+    (result,), _ = run(
+        spec, student, held_out=held_out, record=lambda phase, row: rows.append((phase, row))
+    )
+    values = [row["monitored"] for _, row in rows]
+    assert {phase for phase, _ in rows} == {"s"}
+    assert result.best == min(values) < 0.8 * values[0]
+    assert rows[1][1]["loss"] == pytest.approx(rows[1][1]["cross_entropy.tags.train"])
+
+
+def test_something_must_be_monitored(make_tagger, run):
+    with pytest.raises(ValueError, match="give a metric, or held-out rows"):
+        run(stage(), make_tagger().model)
+
+
+def test_phases_that_are_done_are_skipped(make_tagger, run):
+    student = make_tagger().model
+    values = iter(range(1000))
+    results, watch = run(
+        stage(unfreeze="top_down"),
+        student,
+        metric=values.__next__,
+        skip=lambda phase: phase in ("s.heads", "s.inner"),
+    )
+    assert [result.name for result in results] == ["s.norm", "s.embedding"] == list(watch.begun)
+
+
+def test_the_seed_decides(make_tagger, run):
+    def trained(seed):
+        student = make_tagger(dropout=0.2).model
+        values = iter(range(1000))
+        run(stage(), student, metric=values.__next__, seed=seed)
+        return weights_of(student)
+
+    first = trained(3)
+    assert same(trained(3), first)
+    assert not same(trained(4), first)

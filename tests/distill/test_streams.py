@@ -1,0 +1,131 @@
+"""What a stage draws its batches from: every row once per pass, in an order the seed decides."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tfdistil.distill.rows import IGNORE
+from tfdistil.distill.signals import load_signals, store_signals
+from tfdistil.distill.streams import Stream, StreamBatches, concatenate_rows
+
+
+@pytest.fixture
+def make_stream(make_examples, make_rows):
+    """``(number, seed, **options)`` to a stream; its ids tell its rows apart."""
+
+    def make(number: int, seed: int, **options) -> Stream:
+        return Stream(make_rows(make_examples(number, seed)), **options)
+
+    return make
+
+
+def drawn(batches: StreamBatches, count: int) -> dict[str, list[list[tuple[int, ...]]]]:
+    """The sentences of so many batches of each stream, as their ids without padding."""
+    found: dict[str, list[list[tuple[int, ...]]]] = {key: [] for key in batches.streams}
+    for batch in itertools.islice(batches, count):
+        for key, part in batch.items():
+            rows = zip(part["input_ids"], part["attention_mask"], strict=True)
+            found[key].append([tuple(ids[mask == 1].tolist()) for ids, mask in rows])
+    return found
+
+
+def sentences(stream: Stream) -> list[tuple[int, ...]]:
+    return sorted(tuple(w.inputs["input_ids"].tolist()) for w in stream.rows.windows)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_pass_has_every_row_once(make_stream, shuffle):
+    stream = make_stream(23, seed=1)
+    batches = StreamBatches({"a": stream}, 5, seed=3, shuffle=shuffle)
+    assert batches.steps == 5
+    found = drawn(batches, 10)["a"]
+    for part in (found[:5], found[5:]):
+        assert sorted(itertools.chain(*part)) == sentences(stream)
+    assert (found[:5] == found[5:]) != shuffle
+
+
+def test_the_shorter_stream_cycles_shuffled_afresh(make_stream):
+    streams = {"long": make_stream(40, seed=1), "short": make_stream(12, seed=2)}
+    batches = StreamBatches(streams, 4, seed=3)
+    assert batches.steps == 10
+    found = drawn(batches, 12)
+    assert sorted(itertools.chain(*found["long"][:10])) == sentences(streams["long"])
+    passes = [found["short"][i : i + 3] for i in range(0, 12, 3)]
+    for part in passes:
+        assert sorted(itertools.chain(*part)) == sentences(streams["short"])
+    assert len({str(part) for part in passes}) == 4
+
+
+def test_the_order_is_the_seeds(make_stream):
+    streams = {"a": make_stream(30, seed=1), "b": make_stream(30, seed=1)}
+    first = drawn(StreamBatches(streams, 4, seed=3), 20)
+    assert drawn(StreamBatches(streams, 4, seed=3), 20) == first
+    assert drawn(StreamBatches(streams, 4, seed=4), 20) != first
+    assert first["a"] != first["b"]  # the same rows, but not in step
+
+
+def test_without_shuffling_rows_come_in_order_of_length(make_stream):
+    batches = StreamBatches({"a": make_stream(30, seed=1)}, 4, seed=3, shuffle=False)
+    lengths = [len(ids) for part in drawn(batches, batches.steps)["a"] for ids in part]
+    assert lengths == sorted(lengths)
+
+
+def test_a_pool_is_its_parts_in_order(make_examples, make_rows, task):
+    parts = [make_examples(n, seed=n, longest=25) for n in (5, 1, 8)]
+    pooled = concatenate_rows([make_rows(part, max_length=10) for part in parts])
+    whole = make_rows([e for part in parts for e in part], max_length=10)
+    assert len(pooled) == len(whole)
+    for name in ("example", "first_unit", "unit_counts", "lengths"):
+        np.testing.assert_array_equal(getattr(pooled, name), getattr(whole, name))
+    chosen = np.arange(len(whole))
+    for rows in (pooled, whole):
+        target = rows.target("tags", "word", chosen, 16)
+        for index, mine in enumerate(rows.rows_of()):
+            gold = task.targets([e for part in parts for e in part][index])["tags"]
+            np.testing.assert_array_equal(target[mine][target[mine] != IGNORE], gold)
+    assert concatenate_rows([whole]) is whole
+
+
+def test_a_batch_has_targets_signals_and_the_transform(
+    make_examples, make_rows, task, teacher, tmp_path
+):
+    examples = make_examples(9, seed=1)
+    store_signals(teacher.model, make_rows(examples, "words"), ["logits/tags"], tmp_path / "c")
+    rows = make_rows(examples)
+    seen = []
+
+    def noise(batch, generator):
+        seen.append(sorted(batch))
+        ids = np.where(batch["attention_mask"] == 1, generator.integers(5, 9), 0)
+        return {**batch, "input_ids": ids.astype(np.int32)}
+
+    stream = Stream(rows, task.outputs, load_signals(tmp_path / "c", rows), noise)
+    generator = np.random.default_rng(0)
+    first, second = (stream.batch([2, 5], generator) for _ in range(2))
+    inputs = rows.inputs([2, 5])
+    assert set(first) == {*inputs, "target/tags", "teacher/logits/tags"}
+    assert "target/tags" in seen[0]
+    np.testing.assert_array_equal(
+        first["target/tags"], rows.target("tags", "word", [2, 5], inputs["units"].shape[1])
+    )
+    # The signals are those of the text as it was, whatever the transform did to it.
+    np.testing.assert_array_equal(first["teacher/logits/tags"], second["teacher/logits/tags"])
+    draws = [stream.batch([2, 5], generator)["input_ids"].tolist() for _ in range(8)]
+    assert len({str(ids) for ids in draws}) > 1  # drawn afresh
+
+
+def test_the_dataset_is_the_iterator_with_open_shapes(make_stream, task):
+    streams = {"a": make_stream(20, seed=1, outputs=task.outputs), "b": make_stream(7, seed=2)}
+    batches = StreamBatches(streams, 4, seed=3)
+    dataset = batches.dataset()
+    for spec in dataset.element_spec["a"].values():
+        assert spec.shape.as_list() == [None, None]
+    for found, expected in zip(dataset.take(12), batches, strict=False):
+        for key, part in expected.items():
+            assert set(found[key]) == set(part)
+            for name, array in part.items():
+                np.testing.assert_array_equal(found[key][name], array)
+                assert found[key][name].dtype == array.dtype

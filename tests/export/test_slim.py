@@ -1,0 +1,68 @@
+"""Slimming keeps what a runtime reads, whatever the graph."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter
+
+from tfdistil.export.inspect import inspect_model
+from tfdistil.export.slim import slim
+
+ROWS = np.random.default_rng(0).normal(size=(8, 6, 4)).astype(np.float32)
+
+
+@pytest.fixture(scope="module", params=["float", "int8", "loop"])
+def flatbuffer(request, tmp_path_factory) -> bytes:
+    """As the converter leaves it; ``loop`` has subgraphs and state between steps."""
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((6, 4), batch_size=1, name="x")
+    layer = keras.layers.LSTM(3) if request.param == "loop" else keras.layers.Conv1D(3, 2)
+    model = keras.Model(inputs, layer(inputs))
+    folder = tmp_path_factory.mktemp(request.param) / "model"
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    spec = keras.InputSpec(shape=(1, 6, 4), dtype="float32", name="x")
+    for name in ("online", "again"):
+        archive.add_endpoint(name, lambda x: {"y": model(x)}, input_signature=[spec])
+    archive.write_out(str(folder), verbose=False)
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(folder), signature_keys=["online", "again"]
+    )
+    if request.param == "int8":
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = lambda: (
+            (name, {"x": row[None]}) for name in ("online", "again") for row in ROWS
+        )
+    return converter.convert()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nothing_a_runtime_reads_is_lost(flatbuffer):
+    small = slim(flatbuffer)
+    assert len(small) < len(flatbuffer)
+    before, after = inspect_model(flatbuffer), inspect_model(small)
+    assert after.operators == before.operators
+    assert after.parameters == before.parameters
+    assert after.constants == before.constants
+    assert after.min_runtime == before.min_runtime != ""
+    one, two = (Interpreter(model_content=content) for content in (flatbuffer, small))
+    assert one.get_signature_list() == two.get_signature_list()
+    for name in ("online", "again"):
+        old, new = one.get_signature_runner(name), two.get_signature_runner(name)
+        for row in ROWS[:3]:
+            np.testing.assert_array_equal(old(x=row[None])["y"], new(x=row[None])["y"])
+
+
+def test_every_tensor_finds_its_buffer(flatbuffer):
+    small = slim(flatbuffer)
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(small, 0))
+    used = {tensor.buffer for graph in tree.subgraphs for tensor in graph.tensors}
+    used |= {entry.buffer for entry in tree.metadata}
+    assert used | {0} == set(range(len(tree.buffers)))
+    assert tree.buffers[0].data is None
+    assert not any(tensor.name for graph in tree.subgraphs for tensor in graph.tensors)
+    assert slim(small) == small

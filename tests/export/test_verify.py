@@ -1,0 +1,62 @@
+"""Drift and bounds: the cases around the usual ones."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tfdistil.errors import ExportError
+from tfdistil.export.inspect import Inspection
+from tfdistil.export.verify import check_drop, check_operators, measure_drift, summary
+
+
+def test_texts_and_words_are_measured_each():
+    expected = [
+        {"intent": np.array([0.0, 2.0]), "slots": np.array([[1.0, 0.0], [0.0, 1.0]])},
+        {"intent": np.array([1.0, 0.0]), "slots": np.array([[1.0, 0.0]])},
+    ]
+    found = [
+        {"intent": np.array([3.0, 2.0]), "slots": expected[0]["slots"]},
+        {"intent": np.array([1.0, 0.5]), "slots": np.array([[1.0, 0.25]])},
+    ]
+    drifts = measure_drift(expected, found)
+    assert drifts["intent"].agreement == 0.5
+    assert drifts["intent"].max == 3.0
+    assert drifts["slots"].agreement == 1.0
+    assert drifts["slots"].mean == pytest.approx(0.25 / 6)
+    data = json.loads(json.dumps(summary(drifts)))
+    assert data["agreement"] == 0.5
+    assert data["drift"]["slots"]["max"] == 0.25
+
+
+def test_texts_without_words_have_no_drift():
+    empty = [{"tags": np.zeros((0, 3))}] * 2
+    assert measure_drift(empty, empty) == {}
+    assert summary({}) == {"drift": {}, "agreement": 1.0}
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_logits_that_are_no_numbers(value):
+    expected = [{"intent": np.array([0.0, 1.0])}]
+    with pytest.raises(ExportError, match="for 'intent' that are no finite numbers"):
+        measure_drift(expected, [{"intent": np.array([value, 1.0])}])
+
+
+def test_another_number_of_labels():
+    with pytest.raises(
+        ExportError, match=r"logits \(1, 3\) for 'intent' where Keras gives \(1, 2\)"
+    ):
+        measure_drift([{"intent": np.zeros(2)}], [{"intent": np.zeros(3)}])
+
+
+def test_a_file_that_is_better_passes():
+    check_drop("span_f1", 80.0, 81.0, 0.0)
+    check_drop("span_f1", 80.0, 80.0, 0.0)
+    with pytest.raises(ExportError, match="Try --quantize dynamic"):
+        check_drop("span_f1", 80.0, 79.99, 0.0)
+
+
+def test_built_in_operators_pass():
+    check_operators(Inspection({"online": {"ADD": 1}}, (), (), {}, {}, 0, 0, "2.3.0"))

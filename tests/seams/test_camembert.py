@@ -1,0 +1,198 @@
+"""CAMeMBERT (DeGenaro and Kalita 2022): a cascade is stages that name teacher and student."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfdistil.distill.distiller import bind_terms
+from tfdistil.distill.objectives import masked_mean, objective
+from tfdistil.distill.schedule import Schedule
+from tfdistil.encoders import Encoder
+from tfdistil.errors import RecipeError
+from tfdistil.model_factory import copy_body
+from tfdistil.tasks import Tags
+
+# A recipe needs a `student`, which is the last of the cascade.
+MODELS = """
+  teacher: {scratch: {layers: 3, width: 8}}
+  assistant: {kind: without_top_layer}
+  student: {kind: without_top_layer}
+"""
+# Rows are [student, teacher, teacher]: a layer learns the mean of two neighbours.
+STAGES = """
+  - name: two_layers
+    teacher: teacher
+    student: assistant
+    terms:
+      - {loss: attention_mse, stream: transfer, weight: 0.5, layers: [[1, 1, 2], [2, 2, 3]]}
+      - {loss: hidden_mse, stream: transfer, weight: 0.5, layers: [[0, 0, 1], [1, 1, 2], [2, 2, 3]]}
+    groups: [layer_2, layer_1]
+    optimizer: {high: 5.0e-3}
+    batch_size: 8
+    stop: {epochs: 3, monitor: loss, on: transfer_held_out}
+  - name: one_layer
+    teacher: assistant
+    student: student
+    terms:
+      - {loss: attention_mse, stream: transfer, weight: 1, layers: [[1, 1, 2]]}
+      - {loss: hidden_mse, stream: transfer, weight: 1, layers: [[0, 0, 1], [1, 1, 2]]}
+    groups: [layer_1]
+    optimizer: {high: 5.0e-3}
+    batch_size: 8
+    stop: {epochs: 3, monitor: loss, on: transfer_held_out}
+"""
+OF = {"two_layers": ("assistant", "teacher"), "one_layer": ("student", "assistant")}
+"""The models of each stage."""
+
+
+def attention_mse(student, teacher, mask):
+    """Equation 4 summed over layers; the mean is over heads and pairs of real pieces."""
+    pairs = ops.expand_dims(mask, 1) * ops.expand_dims(mask, 2)
+    return adjacent_mse(student, teacher, 1, pairs)
+
+
+def hidden_mse(student, teacher, mask):
+    """Equation 5 summed over layers; the mean is over the width and real pieces."""
+    return adjacent_mse(student, teacher, -1, mask)
+
+
+def adjacent_mse(student, teacher, axis, mask):
+    lower, upper = teacher[: len(student)], teacher[len(student) :]
+    return sum(
+        masked_mean(ops.mean(ops.square((a + b) / 2 - s), axis=axis), mask)
+        for s, a, b in zip(student, lower, upper, strict=True)
+    )
+
+
+@pytest.fixture(autouse=True)
+def objectives():
+    for name, function in (("attention", attention_mse), ("hidden", hidden_mse)):
+        objective(
+            f"{name}_mse",
+            student=f"{name}/{{layers[0]}}",
+            teacher=(f"{name}/{{layers[1]}}", f"{name}/{{layers[2]}}"),
+            align="piece",
+        )(function)
+
+
+@pytest.fixture
+def sets(corpus):
+    return {
+        "transfer": corpus(40, 1, labelled=False),
+        "transfer_held_out": corpus(5, 2, labelled=False),
+    }
+
+
+@pytest.fixture
+def cascade(named, on_demand, encoder, subwords):
+    """Makes the models: each next one when its stage begins, from the one before as it is then."""
+
+    def without_top_layer(larger):
+        config = replace(larger.model.config, layers=larger.model.config.layers - 1)
+        smaller = Encoder(config, attention=True, seed=2)
+        copy_body(larger.model, smaller)
+        return named(smaller, subwords)
+
+    def make():
+        return on_demand(
+            {
+                "teacher": lambda models: named(encoder(3, attention=True), subwords),
+                "assistant": lambda models: without_top_layer(models["teacher"]),
+                "student": lambda models: without_top_layer(models["assistant"]),
+            }
+        )
+
+    return make
+
+
+def weights(model):
+    """Group to arrays."""
+    return {name: [np.array(w) for w in group] for name, group in model.layer_groups()}
+
+
+def assert_same(one, other):
+    for name, arrays in one.items():
+        for array, twin in zip(arrays, other[name], strict=True):
+            np.testing.assert_array_equal(array, twin, err_msg=name)
+
+
+def equation_3(student, teacher, examples):
+    """The loss of a model with one layer fewer, one text at a time: nothing is padded."""
+    layers = student.model.config.layers
+    squares = {}
+    for example in examples:
+        (window,) = student.featurizer.encode(example.words)
+        inputs = {name: array[None] for name, array in window.inputs.items()}
+        s, t = student.model(inputs), teacher.model(inputs)
+        for kind, first in (("attention", 1), ("hidden", 0)):
+            for j in range(first, layers + 1):
+                target = (np.array(t[f"{kind}/{j}"]) + np.array(t[f"{kind}/{j + 1}"])) / 2
+                error = (np.array(s[f"{kind}/{j}"]) - target) ** 2
+                squares.setdefault((kind, j), []).append(error.ravel())
+    return sum(np.concatenate(errors).mean() for errors in squares.values()) / layers
+
+
+@pytest.fixture
+def schedule(sets, tmp_path, watch):
+    """Makes a schedule, as each time the command starts, and what notes the losses it begins at."""
+
+    def make(models):
+        before = {}
+
+        def note(phase, student, teacher):
+            before[phase] = equation_3(models[student], models[teacher], sets["transfer_held_out"])
+
+        def callbacks(phase, updates):
+            note(phase, *OF[phase])
+            return watch(phase, updates)
+
+        made = Schedule(models, sets, Tags(("O",)), tmp_path, seed=3, callbacks=callbacks)
+        return made, before
+
+    return make
+
+
+def test_each_student_teaches_the_next(recipe, cascade, schedule, sets, curves, watch):
+    """Stopped between the stages, and gone on with models made anew."""
+    stages = recipe(MODELS, STAGES).distill
+    stopped = cascade()
+    begun, first = schedule(stopped)
+    assert begun.run(stages[:1]) == {"assistant": 3 * 5}
+    assert "student" not in stopped.made
+
+    models = cascade()
+    original = weights(models["teacher"].model)
+    resumed, second = schedule(models)
+    assert resumed.run(stages) == {"assistant": 3 * 5, "student": 3 * 5}
+    assert list(first) == ["two_layers"]
+    assert list(second) == ["one_layer"]
+    assert_same(weights(stopped["assistant"].model), weights(models["assistant"].model))
+
+    curve, before = curves(resumed), first | second
+    for phase, groups in (("two_layers", {"layer_2", "layer_1"}), ("one_layer", {"layer_1"})):
+        student, teacher = (models[name] for name in OF[phase])
+        after = equation_3(student, teacher, sets["transfer_held_out"])
+        assert curve(phase)[0] == pytest.approx(before[phase], rel=1e-4)
+        assert min(curve(phase)) == pytest.approx(after, rel=1e-4)
+        assert after < 0.9 * before[phase]
+        assert watch.moved(phase) == groups  # the embeddings stay the teacher's
+
+    # A student starts as its teacher is by then, without the top layer, and leaves it as it is.
+    assert_same(original, weights(models["teacher"].model))
+    start, trained = watch.before["one_layer"], weights(models["assistant"].model)
+    assert {name.split(" ")[0] for name in start} == {"layer_1", "embeddings"}
+    for name in ("layer_1", "embeddings"):
+        mine = [array for key, array in start.items() if key.startswith(name)]
+        assert_same({name: mine}, trained)
+    assert any((a != b).any() for a, b in zip(trained["layer_1"], original["layer_1"], strict=True))
+
+
+@pytest.mark.parametrize("layers", ["[1, 2]", "[[1, 1], [2, 2]]"])
+def test_a_matrix_without_enough_columns_is_an_error(recipe, layers):
+    stage = recipe(MODELS, STAGES.replace("[[1, 1, 2], [2, 2, 3]]", layers)).distill[0]
+    with pytest.raises(RecipeError, match=r"attention/\{layers\[\d\]\}"):
+        bind_terms(stage.terms, Tags(("O",)).outputs)

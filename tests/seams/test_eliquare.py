@@ -1,0 +1,164 @@
+"""Eliquare (Singh et al. 2023): one stage on a stream that is masked afresh in every pass."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tfdistil.distill.objectives import masked_mean, objective
+from tfdistil.distill.schedule import Schedule
+from tfdistil.encoders import Encoder
+from tfdistil.model_factory import masking_for
+from tfdistil.tasks import Tags
+
+MODELS = """
+  teacher: {scratch: {layers: 4, width: 8}}
+  student: {kind: alternate_layers, heads: [logits]}
+"""
+# Equation 8 with the paper's weights and temperature.
+STAGES = """
+  - name: language
+    terms:
+      - {loss: soft_pieces, stream: transfer, weight: 5, head: logits, temperature: 2.0}
+      - {loss: hidden_cosine, stream: transfer, weight: 1, head: logits, layers: [[2, 4]]}
+      - {loss: masked_lm, stream: transfer, weight: 2, head: logits}
+    optimizer: {high: 1.0e-2}
+    batch_size: 8
+    stop: {epochs: 8, monitor: loss, on: transfer_held_out}
+"""
+ALTERNATE = {1: 1, 2: 3}
+"""Layer n of the student starts as layer 2n - 1 of the teacher."""
+
+
+def soft_pieces(student, teacher, mask, temperature):
+    """Equations 4 and 5: soft targets, here with both sides softened, at every real piece."""
+    p = ops.softmax(teacher / temperature, axis=-1)
+    log_q = ops.log_softmax(student / temperature, axis=-1)
+    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
+
+
+def hidden_cosine(student, teacher, mask):
+    """Equation 6 on hidden states, as in the work it builds on (Sanh et al. 2020)."""
+    return sum(
+        masked_mean(1 - ops.sum(ops.normalize(s) * ops.normalize(t), axis=-1), mask)
+        for s, t in zip(student, teacher, strict=True)
+    )
+
+
+@pytest.fixture(autouse=True)
+def objectives():
+    both = {"student": "{head}/mlm", "teacher": "logits/mlm", "align": "piece"}
+    objective("soft_pieces", **both)(soft_pieces)
+    layers = {"student": "hidden/{layers[0]}", "teacher": "hidden/{layers[1]}", "align": "piece"}
+    objective("hidden_cosine", **layers)(hidden_cosine)
+
+
+@pytest.fixture
+def models(named, encoder, subwords):
+    teacher = encoder(4, mlm=True)
+    teacher.word_embeddings.assign(teacher.word_embeddings * 5)  # an opinion
+    student = Encoder(replace(teacher.config, layers=2), mlm=True, seed=3)
+    theirs = dict(teacher.layer_groups())
+    for name, weights in student.layer_groups():
+        number = name.removeprefix("layer_")
+        source = f"layer_{ALTERNATE[int(number)]}" if number.isdecimal() else name
+        for weight, start in zip(weights, theirs[source], strict=True):
+            weight.assign(start)
+    return {"teacher": named(teacher, subwords), "student": named(student, subwords)}
+
+
+@pytest.fixture
+def sets(corpus):
+    """One language of the teacher's two."""
+    return {
+        "transfer": corpus(40, 1, "it", labelled=False),
+        "transfer_held_out": corpus(8, 2, "it", labelled=False),
+    }
+
+
+class Draws:
+    """A transform that remembers what it was given and what came of it."""
+
+    def __init__(self, transform):
+        self.transform, self.texts, self.batches = transform, [], []
+
+    def __call__(self, batch, generator):
+        self.texts.append(batch["input_ids"])
+        self.batches.append(self.transform(batch, generator))
+        return self.batches[-1]
+
+    def versions(self):
+        """Each text with all it was masked to."""
+        found = defaultdict(set)
+        for text, batch in zip(self.texts, self.batches, strict=True):
+            for before, after in zip(text, batch["input_ids"], strict=True):
+                found[before.tobytes()].add(after.tobytes())
+        return found
+
+
+def log_softmax(x):
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
+def equation_8(models, batch, seen_by_teacher):
+    """The three weighted losses on a batch."""
+    student = {name: np.array(x) for name, x in models["student"].model(batch).items()}
+    inputs = {**batch, "input_ids": seen_by_teacher}
+    teacher = {name: np.array(x) for name, x in models["teacher"].model(inputs).items()}
+    real = batch["attention_mask"] == 1
+    p = np.exp(log_softmax(teacher["logits/mlm"][real] / 2.0))
+    soft = -(p * log_softmax(student["logits/mlm"][real] / 2.0)).sum(-1).mean()
+    s, t = student["hidden/2"][real], teacher["hidden/4"][real]
+    norms = np.linalg.norm(s, axis=-1) * np.linalg.norm(t, axis=-1)
+    cosine = (1 - (s * t).sum(-1) / norms).mean()
+    chosen = batch["target/mlm"] >= 0
+    log_q = log_softmax(student["logits/mlm"][chosen])
+    hard = -np.take_along_axis(log_q, batch["target/mlm"][chosen][:, None], axis=-1).mean()
+    return 5 * soft + cosine + 2 * hard
+
+
+def test_teacher_and_student_see_the_same_fresh_masks(
+    recipe, models, sets, tmp_path, curves, watch
+):
+    stages = recipe(MODELS, STAGES, head="logits").distill
+    draws = {name: Draws(masking_for(models["teacher"], 0.3)) for name in sets}
+    teacher, student = (models[name].model for name in ("teacher", "student"))
+    start, of_teacher = student.get_weights(), teacher.get_weights()
+    schedule = Schedule(
+        models, sets, Tags(("O",)), tmp_path, seed=3, callbacks=watch, transforms=draws
+    )
+    assert schedule.run(stages) == {"student": 8 * 5}
+    curve = curves(schedule)("language")
+
+    # What is trained on is drawn afresh, what is selected on is the same at every check.
+    assert len(draws["transfer"].batches) >= 8 * 5
+    assert all(len(masked) > 1 for masked in draws["transfer"].versions().values())
+    batch, text = draws["transfer_held_out"].batches[0], draws["transfer_held_out"].texts[0]
+    assert (batch["input_ids"] != text).any()
+    best = equation_8(models, batch, batch["input_ids"])
+    assert min(curve) == pytest.approx(best, rel=1e-4)
+    assert best < 0.95 * curve[0]
+    student.set_weights(start)
+    assert curve[0] == pytest.approx(equation_8(models, batch, batch["input_ids"]), rel=1e-4)
+    assert curve[0] != pytest.approx(equation_8(models, batch, text), rel=1e-4)
+    names = ("loss", "soft_pieces.transfer", "hidden_cosine.transfer", "masked_lm.transfer")
+    loss, soft, cosine, hard = (np.array(curves(schedule)("language", name)) for name in names)
+    np.testing.assert_allclose(loss, 5 * soft + cosine + 2 * hard, rtol=1e-4)
+    assert hard[-1] < 0.9 * hard[0]
+
+    assert watch.moved("language") == {"heads", "layer_2", "layer_1", "embeddings"}
+    for weight, before in zip(teacher.get_weights(), of_teacher, strict=True):
+        np.testing.assert_array_equal(weight, before)
+    assert not (tmp_path / "cache").exists()  # no signal is worth keeping
+
+
+def test_the_student_starts_from_alternate_layers(models):
+    teacher, student = (dict(models[name].model.layer_groups()) for name in ("teacher", "student"))
+    pairs = {"layer_1": "layer_1", "layer_2": "layer_3", "embeddings": "embeddings"}
+    for mine, theirs in pairs.items():
+        for weight, source in zip(student[mine], teacher[theirs], strict=True):
+            np.testing.assert_array_equal(weight, source)
