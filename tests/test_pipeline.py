@@ -12,15 +12,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from tfdistil import Runtime
 from tfdistil.console import Screen
+from tfdistil.corpus import load_corpus
 from tfdistil.errors import RunError
-from tfdistil.pipeline import run
+from tfdistil.pipeline import run, train_teacher
 from tfdistil.recipe import load_recipe
-from tfdistil.runs import open_run
+from tfdistil.run_folder import RunFolder
+from tfdistil.runs import Run, open_run
 
 pytestmark = pytest.mark.slow
 
@@ -176,6 +179,18 @@ def test_another_recipe_in_the_folder_is_refused_with_the_difference(finished):
     assert "+    epochs: 5" in str(raised.value)
 
 
+def test_a_checkpoint_beside_the_recipe_is_found_from_anywhere(finished, tmp_path):
+    shutil.copytree(finished / "teacher", tmp_path / "recipes" / "mine")
+    recipe = load_recipe(TINY, [*SEED, "models.teacher={checkpoint: mine, fine_tune: false}"])
+    folder = RunFolder(tmp_path / "run", recipe)
+    folder.remember(base=str(tmp_path / "recipes"))
+    work = Run(folder, load_corpus(recipe), log()[0])
+    folder.once("teacher", lambda: train_teacher(work))
+    mine, theirs = work.teacher().model, open_run(finished).teacher().model
+    for weight, expected in zip(mine.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_array_equal(weight, expected)
+
+
 class Interrupted(Screen):
     """Presses Ctrl-C in the middle of a phase."""
 
@@ -245,7 +260,8 @@ def overrides(kind: str, folder: Path) -> list[str]:
     ("kind", "metric"), [("tags", "span_f1"), ("classes", "accuracy"), ("pair", "accuracy")]
 )
 def test_the_other_tasks(kind, metric, tmp_path):
-    recipe = load_recipe(TINY, [f"task={kind}", *overrides(kind, tmp_path)])
+    short = ["models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]
+    recipe = load_recipe(TINY, [f"task={kind}", *short, *overrides(kind, tmp_path)])
     found = run(recipe, tmp_path / "run", screen=log()[0])
     assert found["metric"] == metric
     assert [s["kind"] for s in found["systems"]] == (

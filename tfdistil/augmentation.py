@@ -78,7 +78,7 @@ def slot_substitution(
     templates = [example for example in examples if spans(example.tags or ())]
     if not templates:
         raise DataError("slot_substitution: no training sentence has a slot to substitute")
-    made = []
+    made: list[Example] = []
     while len(made) < count:
         generator.shuffle(templates)
         made += [_substituted(e, choices, generator, share) for e in templates[: count - len(made)]]

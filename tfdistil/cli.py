@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except ModuleNotFoundError as error:
         print(
-            f"tfdistil: {error.name} is missing; training needs `pip install tfdistil[train]`",
+            f"tfdistil: {error.name} is missing; training needs `pip install 'tfdistil[train]'`",
             file=sys.stderr,
         )
         return 2

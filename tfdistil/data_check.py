@@ -10,6 +10,7 @@ from tfdistil.corpus import demo_sets, to_sources
 from tfdistil.data.check import DataReport, check
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.source import load
+from tfdistil.files import beside
 from tfdistil.recipe import Recipe
 from tfdistil.text.words import WordSplitter
 
@@ -34,17 +35,17 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
             if specs:
                 sources = to_sources(specs, base, recipe.seed)
                 results[name] = load(sources, split=split, errors="collect")
-    tokenize = _tokenizer(recipe) if with_teacher else None
+    tokenize = _tokenizer(recipe, base) if with_teacher else None
     empty = ReadResult((), {}, ())
     train, dev, test, transfer = (results.get(name) for name in names)
     return check(train or empty, dev, test, transfer, tokenize)
 
 
-def _tokenizer(recipe: Recipe) -> Callable[[str], Sequence[Any]] | None:
+def _tokenizer(recipe: Recipe, base: Path) -> Callable[[str], Sequence[Any]] | None:
     spec = recipe.teacher_spec()
     if spec.checkpoint is None:
         return None
     from tfdistil.encoders.tokenizer import load_tokenizer
 
-    tokenizer = load_tokenizer(spec.checkpoint)
+    tokenizer = load_tokenizer(beside(base, spec.checkpoint))
     return lambda word: tokenizer.encode(word, add_special_tokens=False).ids

@@ -44,6 +44,11 @@ def new_folder(path: Path) -> Iterator[Path]:
     partial.rename(path)
 
 
+def beside(base: Path, name: str) -> str:
+    """The folder of that name relative to ``base`` if there is one; else the name, a hub id say."""
+    return str(base / name) if (base / name).is_dir() else name
+
+
 def sha256(path: Path) -> str:
     """Hex digest of a file's content."""
     digest = hashlib.sha256()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.schedule import Schedule
 from tfdistil.errors import RecipeError
-from tfdistil.files import new_folder
+from tfdistil.files import beside, new_folder
 from tfdistil.model_factory import (
     Teacher,
     copy_body,
@@ -118,6 +119,9 @@ def _sets(work: Run) -> dict[str, Sequence[Example]]:
 def train_teacher(work: Run) -> dict[str, Any]:
     """Fine-tune the teacher on the labels (or take it as it is) and save it."""
     spec = work.recipe.teacher_spec()
+    if spec.checkpoint is not None:
+        checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
+        spec = spec.model_copy(update={"checkpoint": checkpoint})
     work.screen.line("teacher")
     teacher = make_teacher(spec, work.corpus, work.recipe.seed)
     _check_stages(work, teacher)
@@ -220,20 +224,22 @@ def distill(work: Run) -> dict[str, Any]:
 def train_twin(work: Run) -> dict[str, Any]:
     """Train the student once more without the teacher.
 
-    Same seed, same initial weights, same number of updates, the same optimizer as the last stage;
-    the only difference is that it sees nothing but the gold labels of train. The dev metric selects
-    its best weights, as often as the student's.
+    Same seed, same initial weights, same layer groups, same number of updates, the same optimizer
+    as the last stage; the only difference is that it sees nothing but the gold labels of train. The
+    dev metric selects its best weights, as often as the student's.
     """
     recipe = work.recipe
     work.screen.line("student without distillation")
     twin = make_student(recipe.student_spec("student"), work.teacher(), work.corpus, recipe.seed)
     last = recipe.distill[-1]
+    groups = [stage.groups for stage in recipe.distill if stage.student == "student"]
     updates = work.folder.facts("student")["updates"]
     stage = StageSpec(
         name="labels_only",
         terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
         teacher=None,
         student="twin",
+        groups=None if None in groups else list(dict.fromkeys(chain(*filter(None, groups)))),
         optimizer=last.optimizer,
         batch_size=last.batch_size,
         stop=StopSpec(epochs=updates, updates=updates, every=max(1, updates // last.stop.epochs)),

@@ -68,6 +68,7 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
             f"against the {name} in the same runtime: {ratio['bytes']:.1f}x smaller, "
             f"{online:.1f}x faster online, {batch:.1f}x in batches",
             markup=False,
+            soft_wrap=True,
         )
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
     example = metrics["examples"][0] if metrics.get("examples") else "your text"

@@ -31,7 +31,26 @@ TAG_OF = {
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PIECES = {
     "words": (*SPECIAL, *TAG_OF),
-    "pieces": (*SPECIAL, *"ber ##lin par ##is an ##na ot ##to see ##s in the s ##u ##n".split()),
+    "pieces": (
+        *SPECIAL,
+        *[
+            "ber",
+            "##lin",
+            "par",
+            "##is",
+            "an",
+            "##na",
+            "ot",
+            "##to",
+            "see",
+            "##s",
+            "in",
+            "the",
+            "s",
+            "##u",
+            "##n",
+        ],
+    ),
 }
 """Vocabularies: a piece per word, and up to three of them."""
 
@@ -136,7 +155,7 @@ def teacher(make_featurizer, labels) -> Model:
     return Model(encoder, make_featurizer("words", token_types=True))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_bilstm(make_featurizer, labels):
     """``(seed, **options)`` to a BiLSTM student of width 4 that sees word pieces."""
 
@@ -148,7 +167,7 @@ def make_bilstm(make_featurizer, labels):
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_tagger(make_featurizer, labels):
     """``(seed, dropout=0)`` to a `Tagger` that sees word pieces."""
 
@@ -160,7 +179,7 @@ def make_tagger(make_featurizer, labels):
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_rows(make_featurizer, task):
     """``(examples, kind="pieces", max_length=48)`` to encoded rows."""
 

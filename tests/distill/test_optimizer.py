@@ -84,9 +84,8 @@ def test_factors_go_by_group_not_by_weight():
 
 def test_kernels_are_decayed_biases_are_not():
     spec = OptimizerSpec(high=0.1, schedule="constant", weight_decay=0.5)
-    moved = one_step(
-        spec, groups((2, 2), (2,)), [np.zeros((2, 2), np.float32)] + [np.zeros(2, "f")]
-    )
+    gradients = [np.zeros((2, 2), np.float32), np.zeros(2, np.float32)]
+    moved = one_step(spec, groups((2, 2), (2,)), gradients)
     np.testing.assert_allclose(moved[0], -0.1 * 0.5, rtol=1e-5)  # of ones
     np.testing.assert_array_equal(moved[1], 0)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import keras
@@ -45,17 +47,22 @@ def sets(make_examples):
     }
 
 
-@pytest.fixture
-def make(teacher, make_tagger, sets, task, tmp_path):
-    """``(folder="run", teacher=..., student=..., **options)`` to a schedule in that folder."""
+@pytest.fixture(scope="module")
+def make_in(teacher, make_tagger, sets, task):
+    """``(folder, teacher=..., models={}, **options)`` to a schedule in that folder."""
 
-    def build(folder="run", teacher=teacher, student=None, **options) -> Schedule:
-        (tmp_path / folder).mkdir(exist_ok=True)
-        models = {"teacher": teacher, "student": student or make_tagger(dropout=0.2)}
-        models |= options.pop("models", {})
-        return Schedule(models, sets, task, tmp_path / folder, seed=7, **options)
+    def build(folder: Path, teacher=teacher, models=None, **options) -> Schedule:
+        folder.mkdir(exist_ok=True)
+        models = {"teacher": teacher, "student": make_tagger(dropout=0.2), **(models or {})}
+        return Schedule(models, sets, task, folder, seed=7, **options)
 
     return build
+
+
+@pytest.fixture
+def make(make_in, tmp_path):
+    """`make_in` a folder of the test."""
+    return lambda folder="run", **options: make_in(tmp_path / folder, **options)
 
 
 def weights_of(schedule: Schedule, name="student") -> list[np.ndarray]:
@@ -65,88 +72,6 @@ def weights_of(schedule: Schedule, name="student") -> list[np.ndarray]:
 def assert_close(one, other, atol=0.0):
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=atol, rtol=0)
-
-
-# The cache
-
-
-def test_live_and_cached_signals_train_the_same_student(make):
-    """The 6-digit losses too, on the student's windows, which are not the teacher's."""
-    schedules = [make(signals) for signals in ("cached", "live")]
-    curves = []
-    for schedule, signals in zip(schedules, ("cached", "live"), strict=True):
-        assert schedule.run([stage(signals=signals)]) == {"student": 2 * 7}
-        lines = (schedule.folder / "history.csv").read_text().splitlines()[1:]
-        curves.append([float(line.rsplit(",", 1)[1]) for line in lines])
-    assert_close(*map(weights_of, schedules), atol=1e-5)
-    np.testing.assert_allclose(*curves, rtol=1e-5)
-    cached, live = ({p.name for p in s.folder.iterdir()} for s in schedules)
-    assert cached - live == {"cache"}
-
-
-def test_the_cache_is_read_again(make):
-    counted = []
-    for _ in range(2):
-        schedule = make(counter=lambda what, total: counted.append((what, total)) or (lambda n: n))
-        for file in schedule.folder.glob("phases/*/*"):
-            file.unlink()
-        schedule.run([stage()])
-    assert counted == [
-        ("teacher on train", 20),
-        ("teacher on transfer", 30),
-        ("teacher on transfer_held_out", 8),
-    ]
-
-
-def other_weights(teacher, make_featurizer, task):
-    model = scratch_encoder(
-        13,
-        width=8,
-        layers=1,
-        max_positions=48,
-        heads={"tags": ("word", len(task.outputs[0].labels))},
-        pooler=True,
-        seed=2,
-    )
-    return SimpleNamespace(model=model, featurizer=teacher.featurizer)
-
-
-def other_windows(teacher, make_featurizer, task):
-    featurizer = make_featurizer("words", 20, token_types=True)
-    return SimpleNamespace(model=teacher.model, featurizer=featurizer)
-
-
-@pytest.mark.parametrize("change", [other_weights, other_windows])
-def test_the_cache_of_another_teacher_is_not_used(make, teacher, make_featurizer, task, change):
-    make().run([stage()])
-    other = make(teacher=change(teacher, make_featurizer, task))
-    before = {path.name for path in (other.folder / "cache").iterdir()}
-    other.run([stage(name="again")])
-    after = {path.name for path in (other.folder / "cache").iterdir()}
-    assert before < after
-    assert len(after) == 2 * len(before) == 6
-
-
-def test_other_sentences_or_signals_are_another_cache(make, make_examples):
-    make().run([stage()])
-    cache = make().folder / "cache"
-    schedule = make()
-    schedule.sets["transfer"] = make_examples(30, seed=33)
-    schedule.run([stage(name="two")])
-    assert len(list(cache.iterdir())) == 4
-    schedule = make()
-    pooled = TermSpec(loss="soft_cross_entropy", stream="train")
-    schedule.run([stage(name="three", terms=[pooled])])
-    assert len(list(cache.iterdir())) == 4  # the same signal for another loss
-
-
-def test_a_damaged_cache_is_not_trained_on(make):
-    make().run([stage()])
-    schedule = make()
-    (folder,) = (schedule.folder / "cache").glob("train-*")
-    (folder / "logits.tags.npy").write_bytes(b"junk")
-    with pytest.raises(RunError, match=f"{folder}: damaged cache"):
-        schedule.run([stage(name="again")])
 
 
 # Phases
@@ -167,15 +92,21 @@ STAGES = [
 PHASES = ["first.heads", "first.inner", "second"]
 
 
-@pytest.fixture
-def whole(make):
+@pytest.fixture(scope="module")
+def whole(make_in, tmp_path_factory):
     """The two stages in one go."""
-    schedule = make("whole")
+    schedule = make_in(tmp_path_factory.mktemp("whole") / "run")
     updates = schedule.run(STAGES)
     return schedule, updates
 
 
-@pytest.mark.parametrize("stopped", PHASES)
+@pytest.fixture
+def copied(whole, tmp_path):
+    """Their folder, to change."""
+    return shutil.copytree(whole[0].folder, tmp_path / "copied")
+
+
+@pytest.mark.parametrize("stopped", PHASES[1:])
 def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     schedule, updates = whole
     with pytest.raises(KeyboardInterrupt):
@@ -187,30 +118,28 @@ def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     assert_close(weights_of(again), weights_of(schedule))
 
 
-def test_what_is_done_is_not_done_again(make, whole):
+def test_what_is_done_is_not_done_again(make_in, whole, copied):
     schedule, updates = whole
-    history = (schedule.folder / "history.csv").read_bytes()
+    history = (copied / "history.csv").read_bytes()
 
     def refuse(phase, n):
         raise AssertionError(phase)
 
-    again = make("whole", callbacks=refuse)
+    again = make_in(copied, callbacks=refuse)
     assert again.run(STAGES) == updates
     assert_close(weights_of(again), weights_of(schedule))
-    assert (schedule.folder / "history.csv").read_bytes() == history
+    assert (copied / "history.csv").read_bytes() == history
 
 
-def test_a_phase_counts_only_with_all_its_files(make, whole):
+def test_a_phase_counts_only_with_all_its_files(make_in, copied):
     """The facts are written last; without them the weights may be anybody's."""
-    schedule, _ = whole
-    (schedule.folder / "phases/student/second.json").unlink()
+    (copied / "phases/student/second.json").unlink()
     began = []
-    again = make("whole", callbacks=lambda phase, n: began.append(phase) or [])
-    again.run(STAGES)
+    make_in(copied, callbacks=lambda phase, n: began.append(phase) or []).run(STAGES)
     assert began == ["second"]
-    facts = json.loads((schedule.folder / "phases/student/second.json").read_text())
+    facts = json.loads((copied / "phases/student/second.json").read_text())
     assert (facts["name"], facts["updates"]) == ("second", 14)
-    assert not list(schedule.folder.rglob("*partial*"))
+    assert not list(copied.rglob("*partial*"))
 
 
 def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):
@@ -232,6 +161,74 @@ def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):
     caches = {path.name.split("-")[0] for path in (schedule.folder / "cache").iterdir()}
     assert caches == {"transfer", "transfer_held_out"}
     assert len(list((schedule.folder / "cache").glob("transfer-*"))) == 2
+
+
+# The cache
+
+
+def test_live_and_cached_signals_train_the_same_student(make):
+    """The 6-digit losses too, on the student's windows, which are not the teacher's."""
+    schedules = [make(signals) for signals in ("cached", "live")]
+    curves = []
+    for schedule, signals in zip(schedules, ("cached", "live"), strict=True):
+        assert schedule.run([stage(signals=signals)]) == {"student": 2 * 7}
+        lines = (schedule.folder / "history.csv").read_text().splitlines()[1:]
+        curves.append([float(line.rsplit(",", 1)[1]) for line in lines])
+    assert_close(*map(weights_of, schedules), atol=1e-5)
+    np.testing.assert_allclose(*curves, rtol=1e-5)
+    cached, live = ({p.name for p in s.folder.iterdir()} for s in schedules)
+    assert cached - live == {"cache"}
+
+
+def test_the_cache_is_read_again(make_in, copied):
+    counted = []
+    again = make_in(copied, counter=lambda what, total: counted.append(what))
+    again.run([stage(name="again")])
+    assert counted == []
+
+
+def other_weights(teacher, make_featurizer, task):
+    model = scratch_encoder(
+        13,
+        width=8,
+        layers=1,
+        max_positions=48,
+        heads={"tags": ("word", len(task.outputs[0].labels))},
+        pooler=True,
+        seed=2,
+    )
+    return SimpleNamespace(model=model, featurizer=teacher.featurizer)
+
+
+def other_windows(teacher, make_featurizer, task):
+    featurizer = make_featurizer("words", 20, token_types=True)
+    return SimpleNamespace(model=teacher.model, featurizer=featurizer)
+
+
+@pytest.mark.parametrize("change", [other_weights, other_windows])
+def test_the_cache_of_another_teacher_is_not_used(
+    make_in, copied, teacher, make_featurizer, task, change
+):
+    before = {path.name for path in (copied / "cache").iterdir()}
+    make_in(copied, teacher=change(teacher, make_featurizer, task)).run([stage(name="again")])
+    after = {path.name for path in (copied / "cache").iterdir()}
+    assert before < after
+    assert len(after) == 2 * len(before) == 6
+
+
+def test_other_sentences_are_another_cache(make_in, copied, make_examples):
+    counted = []
+    schedule = make_in(copied, counter=lambda what, n: counted.append(what) or (lambda done: None))
+    schedule.sets["transfer"] = make_examples(30, seed=33)
+    schedule.run([stage(name="again")])
+    assert counted == ["teacher on transfer"]
+
+
+def test_a_damaged_cache_is_not_trained_on(make_in, copied):
+    (folder,) = (copied / "cache").glob("train-*")
+    (folder / "logits.tags.npy").write_bytes(b"junk")
+    with pytest.raises(RunError, match=f"{folder}: damaged cache"):
+        make_in(copied).run([stage(name="again")])
 
 
 # What is wrong

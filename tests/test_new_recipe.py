@@ -1,0 +1,77 @@
+"""The recipe that ``tfdistil init`` writes is one that loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfdistil.errors import DataError
+from tfdistil.new_recipe import COMMENTS, TEACHER, new_recipe
+from tfdistil.recipe import load_recipe
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes the recipe for files in ``tmp_path/data`` and loads it again."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "train.tsv").write_text("text\tlabel\nso good\tgood\nso bad\tbad\n")
+    (folder / "dev.tsv").write_text("text\tlabel\nwell\tgood\n")
+    (folder / "raw.txt").write_text("hello there\n")
+
+    def write(out="recipes/mine.yaml", **options):
+        path = tmp_path / out
+        path.parent.mkdir(exist_ok=True)
+        files = {name: folder / value for name, value in options.items() if name != "teacher"}
+        teacher = {"teacher": options["teacher"]} if "teacher" in options else {}
+        path.write_text(new_recipe("classes", path, folder / "train.tsv", **files, **teacher))
+        return load_recipe(path), path
+
+    return write
+
+
+def test_paths_are_relative_and_formats_written_out(written):
+    recipe, path = written(dev="dev.tsv", transfer="raw.txt")
+    sources = {
+        "train": recipe.data.train,
+        "dev": recipe.data.dev,
+        "transfer": recipe.data.transfer,
+    }
+    for (source,) in sources.values():
+        assert (path.parent / source.path).exists()
+        assert not Path(source.path).is_absolute()
+        assert source.format is not None
+    assert recipe.data.test == []
+    assert (recipe.name, recipe.task.kind) == ("mine", "classes")
+    assert recipe.teacher_spec().checkpoint == TEACHER
+
+
+def test_without_transfer_the_stage_draws_from_train(written):
+    with_text, path = written(transfer="raw.txt")
+    assert {term.pool for term in with_text.distill[0].terms} == {("train", "transfer")}
+    alone, path = written(out="alone.yaml")
+    assert {term.pool for term in alone.distill[0].terms} == {("train",)}
+    assert "dev_fraction: 0.1" in path.read_text()  # no dev file, so a tenth of train
+
+
+def test_every_part_has_a_comment(written):
+    _, path = written()
+    lines = path.read_text().splitlines()
+    for key, comment in COMMENTS.items():
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"{key}:"))
+        assert lines[at - 1] == f"# {comment}"
+
+
+def test_a_teacher_in_a_folder_or_on_the_hub(written, tmp_path):
+    (tmp_path / "teacher").mkdir()
+    recipe, _ = written(teacher=str(tmp_path / "teacher"))
+    assert recipe.teacher_spec().checkpoint == "../teacher"
+    recipe, _ = written(teacher="some/model")
+    assert recipe.teacher_spec().checkpoint == "some/model"
+
+
+def test_a_file_that_cannot_be_told_is_an_error(written, tmp_path):
+    (tmp_path / "data" / "odd.bin").write_bytes(b"\x00\x01\xff")
+    with pytest.raises(DataError, match="odd"):
+        written(transfer="odd.bin")
