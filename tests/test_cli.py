@@ -25,6 +25,7 @@ COMMANDS = [
     ["data", "check"],
     ["run"],
     ["evaluate"],
+    ["compare"],
     ["predict"],
     ["info"],
 ]

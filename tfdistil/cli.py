@@ -34,6 +34,10 @@ examples:
 
 A stopped run goes on where it was: give the same recipe and folder again.
 """
+COMPARE = """\
+examples:
+  tfdistil compare runs/ner-1 runs/ner-2 runs/ner-3
+"""
 EVALUATE = """\
 examples:
   tfdistil evaluate runs/ner                            (the run's own dev and test sets)
@@ -94,6 +98,10 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--errors", type=int, default=10, help="errors to list (default 10)")
     evaluate.add_argument("--json", action="store_true", help="write JSON")
     evaluate.set_defaults(func=_evaluate)
+
+    compare = _add(commands, "compare", "mean and deviation over runs with several seeds", COMPARE)
+    compare.add_argument("runs", nargs="+", type=Path, help="folders of finished runs")
+    compare.set_defaults(func=_compare)
 
     add_predict(commands)
     add_info(commands)
@@ -168,6 +176,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
     metrics = run(recipe, arguments.out, _base(arguments.recipe))
     print_summary(metrics, arguments.out)
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from tfdistil.over_seeds import over_seeds
+
+    print(over_seeds(arguments.runs))
     return 0
 
 
