@@ -37,6 +37,9 @@ A stopped run goes on where it was: give the same recipe and folder again.
 COMPARE = """\
 examples:
   tfdistil compare runs/ner-1 runs/ner-2 runs/ner-3
+  tfdistil compare runs/ner-* > ner.md                  (a Markdown table)
+
+The runs differ in nothing but the seed: tfdistil run ner.yaml --set seed=1 --out runs/ner-1.
 """
 EVALUATE = """\
 examples:

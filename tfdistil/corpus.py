@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,7 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
+    transfer = [replace(e, tags=None, label=None) for e in transfer]  # its file may be labelled
     augmented = _augmented(data, sets["train"], held_out, seed, counts)
     seen = overlap(sets["train"], sets["test"])
     continuation = {"continuation": True} if recipe.task.continuation else {}

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -23,9 +25,26 @@ from pydantic import (
     model_validator,
 )
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
 
 from tfdistil.errors import RecipeError
+
+
+def _finite(value: Any) -> Any:
+    """Infinities and NaN, at any depth, are refused: the resolved recipe could not hold them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("Input should be a finite number")
+    parts = value.values() if isinstance(value, Mapping) else value
+    for part in parts if isinstance(value, Mapping | list | tuple) else ():
+        _finite(part)
+    return value
+
+
+# Strict, because `true` would else be 1 and `"7"` would be 7.
+Int = Annotated[int, Field(strict=True)]
+Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Option = Annotated[Any, AfterValidator(_finite)]
 
 
 class Part(BaseModel):
@@ -34,16 +53,29 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class OpenPart(BaseModel):
+    """A mapping whose keys beyond the declared ones are options of the kind it names."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    __pydantic_extra__: dict[str, Option]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keys beyond the declared ones."""
+        return dict(self.model_extra or {})
+
+
 class SourceSpec(Part):
     """One file or folder of data."""
 
     path: str = Field(description="file or folder, relative to the recipe")
     format: str | None = Field(None, description="reader; guessed from the name when left out")
     language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
-    options: dict[str, Any] = Field({}, description="options of the reader, such as columns")
+    options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
     repair: Literal["iob2"] | None = Field(None, description="`iob2` mends orphan `I-` tags")
-    limit: int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
+    limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
 
 
 class DemoSpec(Part):
@@ -51,24 +83,17 @@ class DemoSpec(Part):
 
     kind: Literal["intent_slots", "tags", "classes"] = Field(description="labels to generate")
     languages: list[str] = Field(["en", "es", "de", "hi", "ja"], description="languages")
-    train: int = Field(4000, ge=1, description="labelled sentences")
-    dev: int = Field(600, ge=1, description="sentences to select on")
-    test: int = Field(1000, ge=1, description="sentences to report on")
-    transfer: int = Field(12000, ge=0, description="unlabelled sentences")
+    train: Int = Field(4000, ge=1, description="labelled sentences")
+    dev: Int = Field(600, ge=1, description="sentences to select on")
+    test: Int = Field(1000, ge=1, description="sentences to report on")
+    transfer: Int = Field(12000, ge=0, description="unlabelled sentences")
 
 
-class AugmentSpec(BaseModel):
+class AugmentSpec(OpenPart):
     """The set ``augmented``: unlabelled sentences made from train. More keys are its options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     kind: str = Field(description="a registered augmentation, such as `slot_substitution`")
-    times: float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Keys for the augmentation alone."""
-        return dict(self.model_extra or {})
+    times: Float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
 
 
 class DataSpec(Part):
@@ -80,8 +105,8 @@ class DataSpec(Part):
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: AugmentSpec | None = Field(None, description="see augment; none: nothing is made")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
-    dev_fraction: float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
-    transfer_limit: int | None = Field(None, ge=1, description="use so many transfer sentences")
+    dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    transfer_limit: Int | None = Field(None, ge=1, description="use so many transfer sentences")
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"
     )
@@ -99,14 +124,20 @@ class TaskSpec(Part):
     kind: Literal["tags", "intent_slots", "classes", "pair"] = Field(description="the task")
     continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
 
+    @model_validator(mode="after")
+    def _has_tags(self) -> TaskSpec:
+        if self.continuation and self.kind not in ("tags", "intent_slots"):
+            raise ValueError(f"continuation: true needs a task with tags, not {self.kind}")
+        return self
+
 
 class StopSpec(Part):
     """When a phase of a stage ends, and what its best weights are chosen by."""
 
-    epochs: int = Field(10, ge=1, description="passes over the longest stream at the most")
-    updates: int | None = Field(None, ge=1, description="optimizer steps at the most")
-    patience: int | None = Field(None, ge=1, description="checks without improvement; none: all")
-    every: int | None = Field(None, ge=1, description="updates between checks; none: one pass")
+    epochs: Int = Field(10, ge=1, description="passes over the longest stream at the most")
+    updates: Int | None = Field(None, ge=1, description="optimizer steps at the most")
+    patience: Int | None = Field(None, ge=1, description="checks without improvement; none: all")
+    every: Int | None = Field(None, ge=1, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
     on: str = Field("dev", description="the set it is taken on; `transfer_held_out` for losses")
 
@@ -120,32 +151,49 @@ class StopSpec(Part):
 class OptimizerSpec(Part):
     """AdamW with a warm-up and a decay, per phase a fresh one."""
 
-    high: float = Field(1e-3, gt=0, description="learning rate after the warm-up")
-    low: float = Field(0.0, ge=0, description="learning rate at the end")
+    high: Float = Field(1e-3, gt=0, description="learning rate after the warm-up")
+    low: Float = Field(0.0, ge=0, description="learning rate at the end")
     schedule: Literal["cosine", "linear", "constant"] = Field("cosine", description="the way down")
-    warmup: float = Field(0.0, ge=0, lt=1, description="share of the updates spent rising")
-    layer_decay: float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
-    weight_decay: float = Field(0.0, ge=0, description="decoupled, kernels only")
-    clip: float | None = Field(None, gt=0, description="global norm of the gradient")
+    warmup: Float = Field(0.0, ge=0, lt=1, description="share of the updates spent rising")
+    layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
+    weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
+    clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
 
 
-class TermSpec(BaseModel):
+# pydantic names the branch of a union in the place of an error, though the recipe has no such key.
+BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>")
+
+
+def _stream_branch(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "<one>"
+    return "<pool>" if isinstance(value, Sequence) else None
+
+
+class TermSpec(OpenPart):
     """One objective on one stream. Keys beyond the named ones are options of the objective."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     loss: str = Field(description="a registered objective")
-    stream: str | list[str] = Field(
-        "train", description="`train`, `transfer`, `augmented`, or a list pooled"
+    stream: Annotated[
+        Annotated[str, Tag("<one>")] | Annotated[list[str], Tag("<pool>")],
+        Discriminator(
+            _stream_branch,
+            custom_error_type="stream",
+            custom_error_message="Input should be the name of a set or a list of names",
+        ),
+    ] = Field("train", description="`train`, `transfer`, `augmented`, or a list pooled")
+    weight: Float = Field(
+        1.0, ge=0, description="factor in the sum; 1 where `weighting: uncertainty` learns it"
     )
-    weight: float = Field(1.0, ge=0, description="factor in the sum")
     head: str = Field("labels", description="the student's head")
     output: str | None = Field(None, description="one output of the task; none: all of them")
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Keys for the objective alone."""
-        return dict(self.model_extra or {})
+    @field_validator("stream")
+    @classmethod
+    def _draws_from_a_set(cls, value: str | list[str]) -> str | list[str]:
+        if not value:
+            raise ValueError("a stream draws from at least one set")
+        return value
 
     @property
     def pool(self) -> tuple[str, ...]:
@@ -170,52 +218,68 @@ class StageSpec(Part):
         "fixed", description="`uncertainty`: learn the terms' weights (Cipolla et al. 2018)"
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
-    batch_size: int = Field(32, ge=1, description="rows of each stream in a step")
+    batch_size: Int = Field(32, ge=1, description="rows of each stream in a step")
     stop: StopSpec = Field(StopSpec(), description="see stop")
     signals: Literal["cached", "live"] = Field(
         "cached", description="`live`: the teacher runs in each step instead of once"
     )
 
+    @model_validator(mode="after")
+    def _weights_are_given_or_learned(self) -> StageSpec:
+        weighted = [term.loss for term in self.terms if term.weight != 1]
+        if self.weighting == "uncertainty" and weighted:
+            raise ValueError(
+                "weighting: uncertainty learns the weights of the terms, so none may be given; "
+                f"remove weight: from {', '.join(weighted)}"
+            )
+        return self
+
 
 class EmbeddingSpec(Part):
     """The student's word embeddings."""
 
-    width: int = Field(50, ge=1, description="E")
+    width: Int = Field(50, ge=1, description="E")
     init: Literal["random", "svd"] = Field("svd", description="`svd`: from the teacher's table")
 
 
 class FineTuneSpec(Part):
     """How the teacher learns the task: cross-entropy on the labelled sentences."""
 
-    epochs: int = Field(4, ge=1, description="passes over train")
-    learning_rate: float = Field(1e-4, gt=0, description="peak, of the top layers")
-    layer_decay: float = Field(1.0, gt=0, le=1, description="factor per layer from the top")
-    warmup: float = Field(0.1, ge=0, lt=1, description="share of the updates spent rising")
+    epochs: Int = Field(4, ge=1, description="passes over train")
+    learning_rate: Float = Field(1e-4, gt=0, description="peak, of the top layers")
+    layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer from the top")
+    warmup: Float = Field(0.1, ge=0, lt=1, description="share of the updates spent rising")
     schedule: Literal["cosine", "linear", "constant"] = Field("linear", description="the way down")
-    weight_decay: float = Field(0.01, ge=0, description="decoupled, kernels only")
-    batch_size: int = Field(32, ge=1, description="rows in a step")
-    patience: int | None = Field(None, ge=1, description="epochs without a better dev metric")
+    weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
+    batch_size: Int = Field(32, ge=1, description="rows in a step")
+    patience: Int | None = Field(None, ge=1, description="epochs without a better dev metric")
 
 
 class PretrainSpec(Part):
     """Masked-language pre-training on the sentences of train and transfer, without labels."""
 
-    updates: int = Field(2000, ge=1, description="optimizer steps")
-    learning_rate: float = Field(1e-3, gt=0, description="peak")
-    batch_size: int = Field(64, ge=1, description="rows in a step")
-    probability: float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
+    updates: Int = Field(2000, ge=1, description="optimizer steps")
+    learning_rate: Float = Field(1e-3, gt=0, description="peak")
+    batch_size: Int = Field(64, ge=1, description="rows in a step")
+    probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
 
 
 class ScratchSpec(Part):
     """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
 
-    layers: int = Field(4, ge=1, description="blocks")
-    width: int = Field(128, ge=1, description="hidden size")
-    heads: int = Field(4, ge=1, description="attention heads")
-    inner: int = Field(512, ge=1, description="feed-forward size")
-    vocabulary: int = Field(4000, ge=100, description="word pieces")
+    layers: Int = Field(4, ge=1, description="blocks")
+    width: Int = Field(128, ge=1, description="hidden size")
+    heads: Int = Field(4, ge=1, description="attention heads")
+    inner: Int = Field(512, ge=1, description="feed-forward size")
+    vocabulary: Int = Field(4000, ge=100, description="word pieces")
     lowercase: bool = Field(False, description="fold case in the tokenizer")
     pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
+
+
+def _fine_tune_branch(value: Any) -> str | None:
+    if value is False:
+        return "<false>"
+    return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
 
 
 class TeacherSpec(Part):
@@ -223,10 +287,15 @@ class TeacherSpec(Part):
 
     checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
     scratch: ScratchSpec | None = Field(None, description="train one from nothing instead")
-    fine_tune: FineTuneSpec | Literal[False] = Field(
-        FineTuneSpec(), description="`false` for a checkpoint already tuned to the task"
-    )
-    max_length: int = Field(128, ge=8, description="pieces in a window, special tokens included")
+    fine_tune: Annotated[
+        Annotated[FineTuneSpec, Tag("<mapping>")] | Annotated[Literal[False], Tag("<false>")],
+        Discriminator(
+            _fine_tune_branch,
+            custom_error_type="fine_tune",
+            custom_error_message="Input should be a mapping or false",
+        ),
+    ] = Field(FineTuneSpec(), description="`false` for a checkpoint already tuned to the task")
+    max_length: Int = Field(128, ge=8, description="pieces in a window, special tokens included")
 
     @model_validator(mode="after")
     def _one_origin(self) -> TeacherSpec:
@@ -238,14 +307,12 @@ class TeacherSpec(Part):
 class TokenizerSpec(Part):
     """A WordPiece vocabulary of the student's own, made from train and transfer."""
 
-    vocabulary: int = Field(8000, ge=100, description="word pieces")
+    vocabulary: Int = Field(8000, ge=100, description="word pieces")
     lowercase: bool = Field(False, description="fold case")
 
 
-class StudentSpec(BaseModel):
+class StudentSpec(OpenPart):
     """A small model. Keys beyond the named ones are arguments of the student's constructor."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     kind: str = Field(description="a registered student")
     tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
@@ -253,7 +320,7 @@ class StudentSpec(BaseModel):
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
     heads: list[str] = Field(["labels"], min_length=1, description="named heads")
-    max_length: int = Field(128, ge=8, description="pieces in a window")
+    max_length: Int = Field(128, ge=8, description="pieces in a window")
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
@@ -261,20 +328,15 @@ class StudentSpec(BaseModel):
             raise ValueError("head_input: projection needs projection: true")
         return self
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments for this kind of student alone, such as ``width``."""
-        return dict(self.model_extra or {})
-
 
 def _model_kind(value: Any) -> str:
     if isinstance(value, BaseModel):
-        return "student" if isinstance(value, StudentSpec) else "teacher"
-    return "student" if isinstance(value, Mapping) and "kind" in value else "teacher"
+        return "<student>" if isinstance(value, StudentSpec) else "<teacher>"
+    return "<student>" if isinstance(value, Mapping) and "kind" in value else "<teacher>"
 
 
 ModelSpec = Annotated[
-    Annotated[TeacherSpec, Tag("teacher")] | Annotated[StudentSpec, Tag("student")],
+    Annotated[TeacherSpec, Tag("<teacher>")] | Annotated[StudentSpec, Tag("<student>")],
     Discriminator(_model_kind),
 ]
 
@@ -284,15 +346,15 @@ class ExportSpec(Part):
 
     head: str = Field("labels", description="the head that is kept")
     quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
-    max_drop: float = Field(0.5, ge=0, description="points of the dev metric that may be lost")
-    length: int | None = Field(None, ge=4, description="pieces per call; none: fits 99 % of dev")
-    batch: int = Field(32, ge=1, description="rows of the batched signature")
+    max_drop: Float = Field(0.5, ge=0, description="points of the dev metric that may be lost")
+    length: Int | None = Field(None, ge=4, description="pieces per call; none: fits 99 % of dev")
+    batch: Int = Field(32, ge=1, description="rows of the batched signature")
 
 
 class BenchmarkSpec(Part):
     """What is timed beside the exported student."""
 
-    queries: int = Field(1000, ge=100, description="timed calls per model, after a warm-up")
+    queries: Int = Field(1000, ge=100, description="timed calls per model, after a warm-up")
     reference: Literal["mbert-shape"] | None = Field(
         None, description="also time an mBERT-shaped model with random weights"
     )
@@ -311,7 +373,7 @@ class Recipe(Part):
     twin: bool = Field(True, description="also train the student without the teacher (D0)")
     export: ExportSpec = Field(ExportSpec(), description="see export")
     benchmark: BenchmarkSpec = Field(BenchmarkSpec(), description="see benchmark")
-    seed: int = Field(13, ge=0, description="of data, initialisation and training")
+    seed: Int = Field(13, ge=0, description="of data, initialisation and training")
 
     @field_validator("task", mode="before")
     @classmethod
@@ -394,12 +456,7 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
     except ValidationError as problems:
         lines = []
         for error in problems.errors():
-            location = [
-                part
-                for i, part in enumerate(error["loc"])
-                # pydantic names the branch of a union in the path; the recipe has no such key
-                if not (part in ("teacher", "student") and i == 2 and error["loc"][0] == "models")
-            ]
+            location = [part for part in error["loc"] if part not in BRANCHES]
             line = _line_of(tree, location)
             where = f"{name}:{line}" if line else name
             lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")
@@ -422,25 +479,38 @@ def load_tree(path: str | Path) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise RecipeError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise RecipeError(
+            f"{path}:{line}: not valid YAML: the character {chr(error.character)!r}"
+        ) from None
 
 
 def override(tree: Any, assignments: Sequence[str]) -> None:
     """Apply ``a.b.c=value`` assignments to a tree in place; list items are addressed by ``name``.
 
     Raises:
-        RecipeError: an assignment without ``=``, or a path that leads nowhere.
+        RecipeError: an assignment without ``=``, a value that is no YAML, or a path that leads
+            nowhere.
     """
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise RecipeError(f"--set {assignment}: expected key=value, e.g. seed=7")
+        try:
+            value = YAML(typ="safe").load(text)
+        except YAMLError as error:
+            problem = getattr(error, "problem", None) or "a control character"
+            raise RecipeError(f"--set {assignment}: not valid YAML: {problem}") from None
         node, keys = tree, path.split(".")
         for key in keys[:-1]:
             node = _step(node, key, assignment)
         last: Any = keys[-1]
         if isinstance(node, list):
             last = node.index(_step(node, last, assignment))
-        node[last] = YAML(typ="safe").load(text)
+        elif not isinstance(node, MutableMapping):
+            raise RecipeError(f"--set {assignment}: {last!r} leads into a plain value")
+        node[last] = value
 
 
 def _step(node: Any, key: str, assignment: str) -> Any:

@@ -103,3 +103,19 @@ def test_the_history_is_appended_in_long_form(tmp_path):
         ["student", "c", "1", "8", "monitored", "50"],
     ]
     History(None)("student", "c", row)
+
+
+def test_phases_that_start_anew_are_forgotten(tmp_path):
+    path = tmp_path / "history.csv"
+    history, row = History(path), {"epoch": 0.0, "updates": 0.0, "monitored": 50.0}
+    history.forget("student", ["first"])  # no file yet
+    assert not path.exists()
+    history("student", "first", row)
+    history("teacher", "a, b", row)
+    before = path.read_bytes()
+    history("student", "a, b", row)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("student,")  # killed while it wrote
+    history.forget("student", ["a, b", "later"])
+    assert path.read_bytes() == before
+    History(None).forget("student", ["first"])

@@ -69,6 +69,12 @@ def weights_of(schedule: Schedule, name="student") -> list[np.ndarray]:
     return schedule.models[name].model.get_weights()
 
 
+def history_of(schedule: Schedule) -> list[str]:
+    """What was written down when, without the values."""
+    lines = (schedule.folder / "history.csv").read_text(encoding="utf-8").splitlines()
+    return [line.rpartition(",")[0] for line in lines]
+
+
 def assert_close(one, other, atol=0.0):
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=atol, rtol=0)
@@ -116,6 +122,7 @@ def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     assert again.run(STAGES) == updates == {"student": 3 * 2 * 7}
     assert began == PHASES[PHASES.index(stopped) :]
     assert_close(weights_of(again), weights_of(schedule))
+    assert history_of(again) == history_of(schedule)  # without the rows of the first attempt
 
 
 def test_what_is_done_is_not_done_again(make_in, whole, copied):

@@ -31,9 +31,9 @@ STAGES = """
       - {loss: attention_mse, stream: transfer, weight: 0.5, layers: [[1, 1, 2], [2, 2, 3]]}
       - {loss: hidden_mse, stream: transfer, weight: 0.5, layers: [[0, 0, 1], [1, 1, 2], [2, 2, 3]]}
     groups: [layer_2, layer_1]
-    optimizer: {high: 5.0e-3}
+    optimizer: {high: 1.0e-3}
     batch_size: 8
-    stop: {epochs: 3, monitor: loss, on: transfer_held_out}
+    stop: {epochs: 4, monitor: loss, on: transfer_held_out}
   - name: one_layer
     teacher: assistant
     student: student
@@ -41,9 +41,9 @@ STAGES = """
       - {loss: attention_mse, stream: transfer, weight: 1, layers: [[1, 1, 2]]}
       - {loss: hidden_mse, stream: transfer, weight: 1, layers: [[0, 0, 1], [1, 1, 2]]}
     groups: [layer_1]
-    optimizer: {high: 5.0e-3}
+    optimizer: {high: 1.0e-3}
     batch_size: 8
-    stop: {epochs: 3, monitor: loss, on: transfer_held_out}
+    stop: {epochs: 4, monitor: loss, on: transfer_held_out}
 """
 OF = {"two_layers": ("assistant", "teacher"), "one_layer": ("student", "assistant")}
 """The models of each stage."""
@@ -161,13 +161,13 @@ def test_each_student_teaches_the_next(recipe, cascade, schedule, sets, curves, 
     stages = recipe(MODELS, STAGES).distill
     stopped = cascade()
     begun, first = schedule(stopped)
-    assert begun.run(stages[:1]) == {"assistant": 3 * 5}
+    assert begun.run(stages[:1]) == {"assistant": 4 * 5}
     assert "student" not in stopped.made
 
     models = cascade()
     original = weights(models["teacher"].model)
     resumed, second = schedule(models)
-    assert resumed.run(stages) == {"assistant": 3 * 5, "student": 3 * 5}
+    assert resumed.run(stages) == {"assistant": 4 * 5, "student": 4 * 5}
     assert list(first) == ["two_layers"]
     assert list(second) == ["one_layer"]
     assert_same(weights(stopped["assistant"].model), weights(models["assistant"].model))
@@ -178,7 +178,7 @@ def test_each_student_teaches_the_next(recipe, cascade, schedule, sets, curves, 
         after = equation_3(student, teacher, sets["transfer_held_out"])
         assert curve(phase)[0] == pytest.approx(before[phase], rel=1e-4)
         assert min(curve(phase)) == pytest.approx(after, rel=1e-4)
-        assert after < 0.9 * before[phase]
+        assert after < 0.7 * before[phase]
         assert watch.moved(phase) == groups  # the embeddings stay the teacher's
 
     # A student starts as its teacher is by then, without the top layer, and leaves it as it is.

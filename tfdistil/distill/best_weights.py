@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
+
+from tfdistil.files import write_text
 
 
 class BestWeights(keras.callbacks.Callback):
@@ -74,6 +77,9 @@ class BestWeights(keras.callbacks.Callback):
         self.student.set_weights(self.best_weights)
 
 
+COLUMNS = ["model", "phase", "epoch", "updates", "name", "value"]
+
+
 class History:
     """Appends rows to ``history.csv``: phase, epoch, updates, name of a value, value.
 
@@ -83,6 +89,20 @@ class History:
     def __init__(self, path: Path | None):
         self.path = path
 
+    def forget(self, model: str, phases: Collection[str]) -> None:
+        """Drop the rows of phases that start anew, and a line cut off with one of them."""
+        if self.path is None or not self.path.exists():
+            return
+        with self.path.open(newline="", encoding="utf-8", errors="replace") as file:
+            rows = list(csv.reader(file))
+        kept = [
+            r for r in rows if len(r) == len(COLUMNS) and not (r[0] == model and r[1] in phases)
+        ]
+        if kept != rows:
+            text = io.StringIO(newline="")
+            csv.writer(text).writerows(kept)
+            write_text(self.path, text.getvalue())
+
     def __call__(self, model: str, phase: str, row: dict[str, float]) -> None:
         """Write one evaluation."""
         if self.path is None:
@@ -91,7 +111,7 @@ class History:
         with self.path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if new:
-                writer.writerow(["model", "phase", "epoch", "updates", "name", "value"])
+                writer.writerow(COLUMNS)
             for name, value in row.items():
                 if name not in ("epoch", "updates"):
                     writer.writerow(

@@ -141,6 +141,7 @@ class Schedule:
         done = self._saved_phases(stage)
         if done:
             student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
+        self.history.forget(stage.student, self._phases(stage)[len(done) :])
         fresh = run_stage(
             stage,
             student.model,
@@ -259,10 +260,13 @@ class Schedule:
 
     def _saved_phases(self, stage: StageSpec) -> list[PhaseResult]:
         found = []
-        groups = [name for name, _ in self.models[stage.student].model.layer_groups()]
-        for phase in phases(stage, groups):
-            facts = self._phase_file(stage, phase.name, ".json")
+        for phase in self._phases(stage):
+            facts = self._phase_file(stage, phase, ".json")
             if not facts.exists():
                 break
             found.append(PhaseResult(**json.loads(facts.read_text())))
         return found
+
+    def _phases(self, stage: StageSpec) -> list[str]:
+        groups = [name for name, _ in self.models[stage.student].model.layer_groups()]
+        return [phase.name for phase in phases(stage, groups)]

@@ -1,0 +1,86 @@
+"""A BiLSTM student of any size with random weights as a ``.tflite``, for latency and bytes only.
+
+``python -m tfdistil.benchmarks.student_shape bilstm.tflite --vocabulary 119547`` makes the student
+of XtremeDistil's table 16 (E=50, H=200) at the vocabulary of multilingual BERT, to be timed beside
+the reference ``mbert-shape``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tfdistil.files import write_bytes
+
+
+def student_shape(
+    vocabulary: int,
+    embedding: int,
+    width: int,
+    *,
+    labels: int = 9,
+    length: int = 32,
+    batch: int = 32,
+    quantize: str = "int8",
+    seed: int = 0,
+) -> bytes:
+    """Convert a `tfdistil.students.bilstm.BiLSTMStudent` with a word-level head.
+
+    Args:
+        vocabulary, embedding, width: V, E and H.
+        labels: size of the head.
+        length: positions per call.
+        batch: rows of the signature ``batch``.
+        quantize: see `tfdistil.export.convert.convert`; calibrated on random ids.
+        seed: of weights and ids.
+
+    Raises:
+        ExportError: a conversion that failed.
+    """
+    from tfdistil.export.convert import Entry, convert
+    from tfdistil.students.bilstm import BiLSTMStudent
+
+    student = BiLSTMStudent(vocabulary, embedding, width, {"tags": ("word", labels)}, seed=seed)
+    entries = {
+        name: Entry(*student.export_function(length, rows, "labels"))
+        for name, rows in (("online", 1), ("batch", batch))
+    }
+    ids = np.random.default_rng(seed).integers(vocabulary, size=(64, length), dtype=np.int32)
+    rows = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    wanted = {spec.name for spec in entries["online"].specs}
+    calibration = {name: array for name, array in rows.items() if name in wanted}
+    return convert(student, entries, quantize, calibration)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write one such file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tfdistil.benchmarks.student_shape",
+        description="A BiLSTM student with random weights, for latency and bytes only.",
+    )
+    parser.add_argument("out", type=Path, help="the .tflite file")
+    parser.add_argument("--vocabulary", type=int, default=30_522, help="V (default 30522)")
+    parser.add_argument("--embedding", type=int, default=50, help="E (default 50)")
+    parser.add_argument("--width", type=int, default=200, help="H (default 200)")
+    parser.add_argument("--length", type=int, default=32, help="positions per call (default 32)")
+    parser.add_argument("--batch", type=int, default=32, help="rows of a batch (default 32)")
+    parser.add_argument("--quantize", default="int8", help="mode (default int8)")
+    given = parser.parse_args(arguments)
+    flatbuffer = student_shape(
+        given.vocabulary,
+        given.embedding,
+        given.width,
+        length=given.length,
+        batch=given.batch,
+        quantize=given.quantize,
+    )
+    write_bytes(given.out, flatbuffer)
+    print(f"{given.out}: {len(flatbuffer) / 1e6:.2f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
