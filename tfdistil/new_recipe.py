@@ -20,7 +20,8 @@ COMMENTS = {
     "task": "tags | intent_slots | classes | pair",
     "data": "paths are relative to this file; formats and options: docs/data.md",
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship",
-    "distill": "stages in order; this one is D1: gold labels and the teacher's logits together",
+    "distill": "stages in order; this one learns gold labels and what the teacher says of more\n"
+    "text; groups leaves the embeddings out: they stay the teacher's",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",
     "seed": "same seed, same result on the same machine",
@@ -67,7 +68,12 @@ def new_recipe(
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)
-    stream: Any = ["train", "transfer"] if transfer is not None else "train"
+    pool = ["train"]
+    if task in ("tags", "intent_slots"):
+        data["augment"] = {"kind": "slot_substitution", "times": 2}
+        pool.append("augmented")
+    if transfer is not None:
+        pool.append("transfer")
     tree = CommentedMap(
         name=out.stem,
         task=task,
@@ -80,20 +86,21 @@ def new_recipe(
             "student": {
                 "kind": "bilstm",
                 "width": 200,
-                "embedding": {"width": 50, "init": "svd"},
+                "embedding": {"width": 128, "init": "svd"},
                 "dropout": 0.2,
             },
         },
         distill=[
             {
                 "name": "joint",
+                "groups": ["heads", "encoder"],
                 "terms": [
-                    {"loss": "cross_entropy", "stream": stream},
-                    {"loss": "logit_mse", "stream": stream},
+                    {"loss": "cross_entropy", "stream": "train"},
+                    {"loss": "soft_cross_entropy", "stream": pool if pool[1:] else pool[0]},
                 ],
-                "optimizer": {"high": 2.0e-3, "low": 1.0e-8, "schedule": "cosine"},
-                "batch_size": 128,
-                "stop": {"epochs": 20, "patience": 5},
+                "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
+                "batch_size": 64,
+                "stop": {"epochs": 10, "patience": 3},
             }
         ],
         export={"quantize": "int8", "max_drop": 0.5},
