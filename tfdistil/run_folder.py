@@ -99,7 +99,7 @@ class RunFolder:
         return any(path.name not in names for path in self.path.iterdir())
 
     def is_done(self, step: str) -> bool:
-        """Whether a step finished, now or in an earlier session."""
+        """Whether a step finished, now or in an earlier start."""
         return step in self.manifest["steps"]
 
     def facts(self, step: str) -> dict[str, Any]:

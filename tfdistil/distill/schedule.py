@@ -90,7 +90,7 @@ class Schedule:
         """Train through all stages; phases that are saved already are loaded instead.
 
         Returns:
-            Updates made for each student, earlier sessions included.
+            Updates made for each student, earlier starts included.
         """
         updates: dict[str, int] = {}
         for stage in stages:
