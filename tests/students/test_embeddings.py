@@ -21,7 +21,16 @@ def test_error_is_the_tail_of_the_singular_values(table, width):
     back, *_ = np.linalg.lstsq(embedding, table.astype(np.float64), rcond=None)
     error = np.sum((embedding @ back - table) ** 2)
     assert error == pytest.approx(np.sum(singular[width:] ** 2), rel=1e-4, abs=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(embedding, axis=0), singular[:width], rtol=1e-4)
+    np.testing.assert_allclose(
+        np.linalg.svd(embedding, compute_uv=False), singular[:width], rtol=1e-4
+    )
+
+
+def test_columns_share_one_range(table):
+    # One int8 scale for the table: no column may waste it on another's behalf.
+    spread = svd_embedding(table, 20).std(axis=0)
+    assert table.std(axis=0).max() / table.std(axis=0).min() > 20
+    assert spread.max() / spread.min() < 4
 
 
 def test_all_dimensions_keep_all_inner_products(table):
