@@ -10,7 +10,7 @@ from tfdistil.augmentation import AUGMENTATIONS, augment
 from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
-from tfdistil.recipe import parse_recipe
+from tfdistil.recipe_file import parse_recipe
 
 TRAIN = [
     Example(("fly", "to", "new", "york"), ("O", "O", "B-city", "I-city"), "fly", language="en"),

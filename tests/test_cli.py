@@ -17,7 +17,7 @@ import pytest
 from tfdistil.cli import main
 from tfdistil.data.demo import write_demo
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import load_recipe
+from tfdistil.recipe_file import load_recipe
 
 TINY = Path(__file__).with_name("tiny.yaml")
 COMMANDS = [

@@ -7,7 +7,7 @@ import pytest
 from tfdistil.corpus import load_corpus
 from tfdistil.data.splits import sentence_key
 from tfdistil.errors import DataError, RecipeError
-from tfdistil.recipe import parse_recipe
+from tfdistil.recipe_file import parse_recipe
 
 CITIES = ["rome", "oslo", "lima", "bonn", "kyiv", "pune", "graz", "bern", "turin", "minsk"]
 
@@ -215,3 +215,38 @@ def test_the_demo_corpus(kind):
     assert all(e.tags is None and e.label is None for e in corpus.transfer)
     assert load_corpus(recipe(data, kind)).train == corpus.train
     assert load_corpus(recipe(data, kind, seed=1)).train != corpus.train
+
+
+def in_two_languages(folder, **more):
+    (folder / "de.conll").write_text(conll([visit("linz", n) for n in (1, 2, 3)]), "utf-8")
+    german = {"path": "de.conll", "language": "de"}
+    english = {"path": "train.conll", "language": "en"}
+    data = {"train": [english, german], "dev": [{"path": "dev.conll", "language": "en"}], **more}
+    return load_corpus(recipe(data), folder)
+
+
+def test_only_the_chosen_languages(folder):
+    corpus = in_two_languages(folder, languages=["en"])
+    assert (len(corpus.train), corpus.languages) == (len(TRAIN), ["en"])
+    with pytest.raises(RecipeError, match=r"languages is \['de'\], but dev is in \['en'\]"):
+        in_two_languages(folder, languages=["de"])
+
+
+def test_a_few_labelled_sentences_of_each_language(folder):
+    few = {"samples": 2, "per": "language"}
+    corpus = in_two_languages(folder, low_resource=few)
+    assert [e.language for e in corpus.train] == ["en", "en", "de", "de"]
+    assert corpus.train == in_two_languages(folder, low_resource=few).train
+    assert len(in_two_languages(folder, low_resource={"samples": 99}).train) == len(TRAIN) + 3
+
+
+def test_a_few_labelled_sentences_of_each_class(folder):
+    rows = [f"{label}\tsay {number}" for label in ("yes", "no") for number in range(5)]
+    (folder / "train.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n", "utf-8")
+    (folder / "dev.tsv").write_text("label\ttext\nyes\tay\n", "utf-8")
+    data = {
+        **files(train="train.tsv", dev="dev.tsv"),
+        "low_resource": {"samples": 3, "per": "class"},
+    }
+    labels = [e.label for e in load_corpus(recipe(data, "classes"), folder).train]
+    assert sorted(labels) == ["no"] * 3 + ["yes"] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfdistil.data_check import check_recipe
-from tfdistil.recipe import parse_recipe
+from tfdistil.recipe_file import parse_recipe
 from tfdistil.text.train_tokenizer import train_wordpiece
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tfdistil.errors import DataError
 from tfdistil.new_recipe import COMMENTS, TEACHER, new_recipe
-from tfdistil.recipe import load_recipe
+from tfdistil.recipe_file import load_recipe
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.errors import RunError
 from tfdistil.pipeline import run, train_teacher
-from tfdistil.recipe import load_recipe
+from tfdistil.recipe_file import load_recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run, open_run
 

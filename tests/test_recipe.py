@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-import tfdistil
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import (
     FineTuneSpec,
@@ -20,11 +19,8 @@ from tfdistil.recipe import (
     StudentSpec,
     TeacherSpec,
     TermSpec,
-    load_recipe,
-    load_tree,
-    override,
-    parse_recipe,
 )
+from tfdistil.recipe_file import SHIPPED, load_recipe, load_tree, override, parse_recipe
 
 LINES = """\
 name: small
@@ -52,7 +48,7 @@ distill:
       - {loss: cross_entropy, stream: [train, transfer]}
 seed: 7
 """
-SHIPPED = sorted(p.stem for p in (Path(tfdistil.__file__).parent / "recipes").glob("*.yaml"))
+WHOLE = [path for path in SHIPPED.glob("*.yaml") if "data:" in path.read_text("utf-8")]
 
 
 @pytest.fixture
@@ -397,7 +393,7 @@ def test_every_recipe_survives_yaml(recipe):
     assert parse_recipe(YAML().load(recipe.to_yaml())) == recipe
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", sorted(path.stem for path in WHOLE))
 def test_shipped_recipes_load_by_name(name):
     recipe = load_recipe(name)
     assert recipe.name == name
@@ -405,7 +401,58 @@ def test_shipped_recipes_load_by_name(name):
 
 
 def test_there_are_shipped_recipes():
-    assert "demo" in SHIPPED
+    assert "demo" in {path.stem for path in WHOLE}
+
+
+class TestBase:
+    OWN = """\
+base: %s
+task: tags
+data: {train: [{path: a.conll}]}
+models: {teacher: {scratch: {}}, student: {width: 7}}
+"""
+
+    def load(self, folder, base, *assignments, own=""):
+        path = folder / "own.yaml"
+        path.write_text(self.OWN % base + own, encoding="utf-8")
+        return load_recipe(path, assignments)
+
+    def test_what_is_missing_comes_from_it_and_from_its_own_base(self, tmp_path):
+        recipe = self.load(tmp_path, "d4_2")
+        student = recipe.student_spec("student")
+        assert (student.options["width"], student.options["dropout"]) == (7, 0.2)
+        assert student.heads == ["labels", "logits"]
+        assert [stage.name for stage in recipe.distill] == ["representation", "logits", "labels"]
+        assert recipe.base is None  # the resolved recipe stands alone
+
+    def test_it_can_be_chosen_on_the_command_line_and_overridden(self, tmp_path):
+        changes = ["base=d2", "distill.joint.terms.hidden_kl.weight=10", "seed=2"]
+        recipe = self.load(tmp_path, "d1", *changes)
+        assert [term.weight for term in recipe.distill[0].terms] == [1, 10, 1]
+        assert recipe.seed == 2
+
+    def test_a_list_is_replaced(self, tmp_path):
+        own = "distill: [{name: mine, terms: [{loss: cross_entropy}]}]\n"
+        assert [s.name for s in self.load(tmp_path, "d2", own=own).distill] == ["mine"]
+
+    def test_a_file_beside_the_recipe(self, tmp_path):
+        (tmp_path / "common.yaml").write_text("base: d1\nseed: 5\n", encoding="utf-8")
+        recipe = self.load(tmp_path, "common.yaml")
+        assert (recipe.seed, recipe.distill[0].name) == (5, "joint")
+
+    def test_errors(self, tmp_path):
+        with pytest.raises(RecipeError, match=r"nothing\.yaml: cannot be read"):
+            self.load(tmp_path, "nothing.yaml")
+        with pytest.raises(RecipeError, match=r"base 'own\.yaml' leads back to own\.yaml"):
+            self.load(tmp_path, "own.yaml")
+        with pytest.raises(RecipeError, match="base 'demo' has data: of another folder"):
+            self.load(tmp_path, "demo")
+        (tmp_path / "list.yaml").write_text("[]", encoding="utf-8")
+        with pytest.raises(RecipeError, match="expected a mapping"):
+            self.load(tmp_path, "list.yaml")
+        (tmp_path / "typo.yaml").write_text("base: d1\nexport: {lenght: 3}\n", "utf-8")
+        with pytest.raises(RecipeError, match=r"own\.yaml: unknown key `export\.lenght`"):
+            self.load(tmp_path, "typo.yaml")
 
 
 def test_a_file_goes_before_a_shipped_recipe(tmp_path, monkeypatch):

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 
 from tfdistil import recipe_reference
 from tfdistil.distill.objectives import OBJECTIVES
-from tfdistil.recipe import Recipe, load_recipe
+from tfdistil.recipe import Recipe
+from tfdistil.recipe_file import load_recipe
 from tfdistil.students import STUDENTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "recipe.md"

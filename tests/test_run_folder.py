@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tfdistil.errors import RunError
-from tfdistil.recipe import load_recipe
+from tfdistil.recipe_file import load_recipe
 from tfdistil.run_folder import RunFolder, versions
 
 

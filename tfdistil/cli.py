@@ -155,7 +155,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     from tfdistil.data_check import check_recipe
-    from tfdistil.recipe import load_recipe
+    from tfdistil.recipe_file import load_recipe
 
     recipe = load_recipe(arguments.recipe, arguments.assignments)
     if arguments.teacher:
@@ -170,7 +170,7 @@ def _base(recipe: str) -> Path:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from tfdistil.recipe import load_recipe
+    from tfdistil.recipe_file import load_recipe
 
     recipe = load_recipe(arguments.recipe, arguments.assignments)  # errors before slow imports
     import_tensorflow()

@@ -93,6 +93,7 @@ def compare(work: Run) -> dict[str, Any]:
         "errors": {last: errors(sets[last], found["tflite"][last])},
         "examples": [" ".join(e.words) for e in (corpus.test or corpus.dev)[:3]],
         "data": corpus.counts,
+        "phases": folder.facts("student").get("phases", []),
         "languages": corpus.languages,
         "export": folder.facts("export"),
         "wall_clock_s": {

@@ -13,7 +13,7 @@ from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
-from tfdistil.data.splits import drop_overlap, overlap, split_dev
+from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import DataSpec, Recipe, SourceSpec
 from tfdistil.tasks import TASKS, Task
@@ -98,10 +98,16 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
         sets = demo_sets(recipe)
     else:
         sets, counts = _file_sets(data, base, seed, splitter)
+    if data.languages is not None:
+        sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
     if not sets["dev"]:
         sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
     for name in ("train", "dev", "test"):
         _check_labels(name, sets[name], recipe)
+    if data.low_resource is not None:
+        few = data.low_resource
+        key = _language if few.per == "language" else _class
+        sets["train"] = sample_per(sets["train"], key, few.samples, seed)
     held_out = [*sets["dev"], *sets["test"]]
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
@@ -130,6 +136,24 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
         counts,
         splitter,
     )
+
+
+def _in_languages(
+    name: str, examples: Sequence[Example], languages: Sequence[str]
+) -> list[Example]:
+    kept = [example for example in examples if example.language in languages]
+    if examples and not kept:
+        there = sorted({str(example.language) for example in examples})
+        raise RecipeError(f"data.languages is {list(languages)}, but {name} is in {there}")
+    return kept
+
+
+def _language(example: Example) -> str | None:
+    return example.language
+
+
+def _class(example: Example) -> str | None:
+    return example.label
 
 
 def _augmented(

@@ -20,6 +20,7 @@ from tfdistil.recipe import StudentSpec, TeacherSpec
 from tfdistil.students import build_student
 from tfdistil.students.embeddings import svd_embedding, vectors_of_pieces
 from tfdistil.tasks import Task
+from tfdistil.text.prune import occurring_pieces, prune_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -77,11 +78,16 @@ def _labels(task: Task) -> dict[str, tuple[str, ...]]:
 
 
 def _texts(corpus: Corpus) -> Iterable[str]:
-    for examples in (corpus.train, corpus.transfer):
-        for example in examples:
-            yield " ".join(example.words)
-            if example.second:
-                yield " ".join(example.second)
+    for example in (*corpus.train, *corpus.transfer):
+        yield " ".join(example.words)
+        if example.second:
+            yield " ".join(example.second)
+
+
+def _words(corpus: Corpus) -> Iterable[str]:
+    for example in (*corpus.train, *corpus.transfer):
+        yield from example.words
+        yield from example.second or ()
 
 
 def _featurizer(tokenizer: Any, model: Any, max_length: int, task: Task) -> SubwordFeaturizer:
@@ -144,11 +150,7 @@ def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
 def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int) -> Student:
     """A student with fresh weights; tokenizer and word embeddings as the recipe says."""
     config, task = teacher.model.config, corpus.task
-    tokenizer = teacher.featurizer.tokenizer
-    if spec.tokenizer is not None:
-        tokenizer = train_wordpiece(
-            _texts(corpus), spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase
-        )
+    tokenizer, table = _vocabulary(spec, teacher, corpus)
     featurizer = SubwordFeaturizer.from_tokenizer(
         tokenizer,
         spec.max_length,
@@ -157,7 +159,7 @@ def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int)
     )
     arguments = {
         "kind": spec.kind,
-        "vocabulary": config.vocabulary if spec.tokenizer is None else tokenizer.get_vocab_size(),
+        "vocabulary": len(table),
         "embedding": spec.embedding.width,
         "outputs": _heads(task),
         "heads": tuple(spec.heads),
@@ -168,11 +170,23 @@ def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int)
     }
     model = build_student(**arguments)
     if spec.embedding.init == "svd":
-        table = np.asarray(teacher.model.embeddings.words)
-        if spec.tokenizer is not None:
-            table = vectors_of_pieces(table, teacher.featurizer.tokenizer, tokenizer)
         model.set_embedding(svd_embedding(table, spec.embedding.width))
     return Student(model, featurizer, arguments)
+
+
+def _vocabulary(spec: StudentSpec, teacher: Teacher, corpus: Corpus) -> tuple[Any, np.ndarray]:
+    """The student's tokenizer, and the teacher's vectors of its pieces, ``[V, D]``."""
+    tokenizer = teacher.featurizer.tokenizer
+    table = np.asarray(teacher.model.embeddings.words)
+    if spec.tokenizer is not None:
+        own = train_wordpiece(
+            _texts(corpus), spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase
+        )
+        return own, vectors_of_pieces(table, tokenizer, own)
+    if spec.prune_vocabulary:
+        pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, _words(corpus)))
+        return pruned, table[old]
+    return tokenizer, table
 
 
 def save_student(student: Student, folder: Path) -> None:

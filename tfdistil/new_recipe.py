@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from tfdistil.data.suggest import suggest
-from tfdistil.recipe import parse_recipe
+from tfdistil.recipe_file import parse_recipe
 
 TEACHER = "bert-base-multilingual-cased"
 

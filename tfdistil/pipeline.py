@@ -12,7 +12,7 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,9 @@ def _check_stages(work: Run, teacher: Teacher) -> None:
         if isinstance(spec, StudentSpec):
             # The same layers and signals, without what takes time to make.
             embedding = spec.embedding.model_copy(update={"init": "random"})
-            plain = spec.model_copy(update={"embedding": embedding, "tokenizer": None})
+            plain = spec.model_copy(
+                update={"embedding": embedding, "tokenizer": None, "prune_vocabulary": False}
+            )
             try:
                 models[name] = make_student(plain, teacher, work.corpus, work.recipe.seed)
             except (TypeError, ValueError) as error:
@@ -215,10 +217,22 @@ def distill(work: Run) -> dict[str, Any]:
     for name, spec in recipe.models.items():
         if isinstance(spec, StudentSpec):
             models[name] = make_student(spec, models["teacher"], work.corpus, recipe.seed)
-    updates = _schedule(work, models).run(recipe.distill)
+    vocabulary = (
+        models["student"].arguments["vocabulary"],
+        models["teacher"].model.config.vocabulary,
+    )
+    work.screen.line(f"  {vocabulary[0]:,} word pieces of the teacher's {vocabulary[1]:,}")
+    schedule = _schedule(work, models)
+    updates = schedule.run(recipe.distill)
     with new_folder(work.folder.path / "student") as target:
         save_student(models["student"], target)
-    return {"parameters": models["student"].model.count_params(), "updates": updates["student"]}
+    return {
+        "parameters": models["student"].model.count_params(),
+        "updates": updates["student"],
+        "vocabulary": vocabulary[0],
+        "teacher_vocabulary": vocabulary[1],
+        "phases": [asdict(result) for result in schedule.done["student"]],
+    }
 
 
 def train_twin(work: Run) -> dict[str, Any]:

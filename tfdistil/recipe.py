@@ -9,8 +9,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping, MutableMapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -20,15 +19,10 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
-    ValidationError,
     field_validator,
     model_validator,
 )
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
-
-from tfdistil.errors import RecipeError
 
 
 def _finite(value: Any) -> Any:
@@ -96,6 +90,13 @@ class AugmentSpec(OpenPart):
     times: Float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
 
 
+class LowResourceSpec(Part):
+    """A few labelled sentences instead of all: XtremeDistil's low-resource setting."""
+
+    samples: Int = Field(100, ge=1, description="labelled sentences kept of each")
+    per: Literal["language", "class"] = Field("language", description="of each what")
+
+
 class DataSpec(Part):
     """Where the sentences come from."""
 
@@ -105,6 +106,12 @@ class DataSpec(Part):
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: AugmentSpec | None = Field(None, description="see augment; none: nothing is made")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
+    languages: list[str] | None = Field(
+        None, min_length=1, description="of all sets, use these alone; none: all"
+    )
+    low_resource: LowResourceSpec | None = Field(
+        None, description="see low_resource; none: all of train"
+    )
     dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
     transfer_limit: Int | None = Field(None, ge=1, description="use so many transfer sentences")
     splitter: Literal["unicode", "whitespace"] = Field(
@@ -316,6 +323,9 @@ class StudentSpec(OpenPart):
 
     kind: str = Field(description="a registered student")
     tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
+    prune_vocabulary: bool = Field(
+        True, description="keep only those of the teacher's pieces that train and transfer need"
+    )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
@@ -363,6 +373,9 @@ class BenchmarkSpec(Part):
 class Recipe(Part):
     """A whole run."""
 
+    base: str | None = Field(
+        None, description="a shipped recipe or a file that gives the keys that are not here"
+    )
     name: str = Field("run", description="title of the report")
     task: TaskSpec = Field(description="the task; a bare word is its kind")
     data: DataSpec = Field(description="see data")
@@ -420,127 +433,3 @@ class Recipe(Part):
         stream = io.StringIO()
         YAML().dump(json.loads(self.model_dump_json()), stream)
         return stream.getvalue()
-
-
-def _line_of(node: Any, location: Sequence[int | str]) -> int | None:
-    """The 1-based line of the deepest part of ``location`` that the YAML tree knows."""
-    line = None
-    for key in location:
-        try:
-            position = node.lc.data[key]
-            line = position[0] + 1
-            node = node[key]
-        except (AttributeError, KeyError, IndexError, TypeError):
-            break
-    return line
-
-
-def _describe(error: Any, location: str) -> str:
-    if error["type"] == "extra_forbidden":
-        return f"unknown key `{location}`"
-    message = error["msg"].removeprefix("Value error, ")
-    came = "" if isinstance(error["input"], Mapping) else f"; got {error['input']!r}"
-    return f"`{location}`: {message}{came}" if location else message
-
-
-def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
-    """Check a tree of plain data (as YAML gives it) and make a recipe of it.
-
-    Raises:
-        RecipeError: every unknown key, missing key or wrong value, each with its line.
-    """
-    if not isinstance(tree, Mapping):
-        raise RecipeError(f"{name}: expected a mapping of keys, got {type(tree).__name__}")
-    try:
-        return Recipe.model_validate(tree)
-    except ValidationError as problems:
-        lines = []
-        for error in problems.errors():
-            location = [part for part in error["loc"] if part not in BRANCHES]
-            line = _line_of(tree, location)
-            where = f"{name}:{line}" if line else name
-            lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")
-        raise RecipeError("\n".join(lines)) from None
-
-
-def load_tree(path: str | Path) -> Any:
-    """The YAML of a recipe file, with line numbers.
-
-    Raises:
-        RecipeError: a missing file or broken YAML, with the line.
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        return YAML().load(text)
-    except OSError as error:
-        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise RecipeError(f"{path}: not UTF-8 (byte {error.start})") from None
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise RecipeError(f"{path}:{line}: not valid YAML: {error.problem}") from None
-    except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise RecipeError(
-            f"{path}:{line}: not valid YAML: the character {chr(error.character)!r}"
-        ) from None
-
-
-def override(tree: Any, assignments: Sequence[str]) -> None:
-    """Apply ``a.b.c=value`` assignments to a tree in place; list items are addressed by ``name``.
-
-    Raises:
-        RecipeError: an assignment without ``=``, a value that is no YAML, or a path that leads
-            nowhere.
-    """
-    for assignment in assignments:
-        path, equals, text = assignment.partition("=")
-        if not equals:
-            raise RecipeError(f"--set {assignment}: expected key=value, e.g. seed=7")
-        try:
-            value = YAML(typ="safe").load(text)
-        except YAMLError as error:
-            problem = getattr(error, "problem", None) or "a control character"
-            raise RecipeError(f"--set {assignment}: not valid YAML: {problem}") from None
-        node, keys = tree, path.split(".")
-        for key in keys[:-1]:
-            node = _step(node, key, assignment)
-        last: Any = keys[-1]
-        if isinstance(node, list):
-            last = node.index(_step(node, last, assignment))
-        elif not isinstance(node, MutableMapping):
-            raise RecipeError(f"--set {assignment}: {last!r} leads into a plain value")
-        node[last] = value
-
-
-def _step(node: Any, key: str, assignment: str) -> Any:
-    if isinstance(node, list):
-        for item in node:
-            if isinstance(item, Mapping) and item.get("name", item.get("path")) == key:
-                return item
-        if key.isdigit() and int(key) < len(node):
-            return node[int(key)]
-        names = [str(i.get("name", i.get("path"))) for i in node if isinstance(i, Mapping)]
-        raise RecipeError(f"--set {assignment}: no {key!r} here; there are {', '.join(names)}")
-    if isinstance(node, MutableMapping):
-        return node.setdefault(key, {})
-    raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
-
-
-def load_recipe(path: str | Path, assignments: Sequence[str] = ()) -> Recipe:
-    """Read, override and check a recipe file.
-
-    Args:
-        path: a YAML file, or the name of a recipe that comes with tfdistil (``demo``).
-        assignments: ``key=value`` overrides, keys joined by dots, stages by their name.
-
-    Raises:
-        RecipeError: whatever is wrong, with file and line.
-    """
-    shipped = Path(__file__).parent / "recipes" / f"{path}.yaml"
-    if not Path(path).exists() and shipped.exists():
-        path = shipped
-    tree = load_tree(path)
-    if isinstance(tree, Mapping):
-        override(tree, assignments)
-    return parse_recipe(tree, str(path))

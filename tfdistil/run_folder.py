@@ -13,7 +13,8 @@ from typing import Any
 
 from tfdistil.errors import RunError
 from tfdistil.files import write_json, write_text
-from tfdistil.recipe import Recipe, parse_recipe
+from tfdistil.recipe import Recipe
+from tfdistil.recipe_file import parse_recipe
 
 
 def versions() -> dict[str, str]:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, rel_entr, softmax
 
 from tfdistil.distill.objectives import (
+    LOGIT_TARGETS,
     OBJECTIVES,
     Objective,
     find_objective,
@@ -45,8 +46,21 @@ def gold(student, teacher, target):
     return np.where(target >= 0, -picked, np.nan)
 
 
-def half_square(student, teacher, target):
+def half_square(student, teacher, target, target_as="logits"):
+    if target_as == "log_p":
+        teacher = log_softmax(teacher, axis=-1)
+    elif target_as == "log_odds":
+        p = softmax(teacher, axis=-1)
+        teacher = np.log(p) - np.log1p(-p)
     return 0.5 * ((student - teacher) ** 2).sum(-1)
+
+
+def divergence(student, teacher, target):
+    return rel_entr(softmax(teacher, axis=-1), softmax(student, axis=-1)).sum(-1)
+
+
+def mean_square(student, teacher, target):
+    return ((student - teacher) ** 2).mean(-1)
 
 
 def soft(student, teacher, target, scale=1.0):
@@ -57,6 +71,10 @@ CASES = {
     "cross_entropy": Case(gold),
     "masked_lm": Case(gold),
     "logit_mse": Case(half_square),
+    "logit_mse, log p": Case(half_square, {"target_as": "log_p"}),
+    "logit_mse, log odds": Case(half_square, {"target_as": "log_odds"}),
+    "hidden_kl": Case(divergence),
+    "hidden_mse": Case(mean_square),
     "soft_cross_entropy": Case(soft),
     "soft_cross_entropy, scaled": Case(soft, {"scale": 2.5}),
 }
@@ -233,7 +251,7 @@ def test_a_new_objective_is_one_function(monkeypatch):
 
     found = find_objective("cosine")
     assert found == Objective(
-        "cosine", cosine, ("hidden",), ("hidden/{layer}", "pooled"), None, False, "unit"
+        "cosine", cosine, ("hidden",), ("hidden/{layer}", "pooled"), None, None, "unit"
     )
     assert cosine(ops.array([3.0]), None, ops.array([1.0])) == 3.0  # still a plain function
     with pytest.raises(RecipeError, match="there are cosine"):
@@ -241,8 +259,24 @@ def test_a_new_objective_is_one_function(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "per_output"),
-    [("cross_entropy", True), ("logit_mse", True), ("masked_lm", False)],
+    ("name", "per"),
+    [
+        ("cross_entropy", "output"),
+        ("logit_mse", "output"),
+        ("hidden_kl", "level"),
+        ("masked_lm", None),
+    ],
 )
-def test_terms_of_a_task_output_stand_for_all_outputs(name, per_output):
-    assert find_objective(name).per_output is per_output
+def test_terms_stand_for_all_outputs_or_levels_of_a_task(name, per):
+    assert find_objective(name).per == per
+
+
+def test_the_logit_targets_differ_by_a_constant_or_by_what_one_p_says():
+    """Raw logits and log p: the same softmax. Log odds: the same two-class decision per label."""
+    teacher = draw((6,))["teacher"]
+    logits = ops.convert_to_tensor(teacher, "float32")
+    raw, log_p, odds = (np.asarray(target(logits)) for target in LOGIT_TARGETS.values())
+    np.testing.assert_allclose(np.ptp(raw - log_p, axis=-1), 0, atol=1e-6)
+    np.testing.assert_allclose(1 / (1 + np.exp(-odds)), softmax(teacher, axis=-1), rtol=1e-5)
+    with pytest.raises(RecipeError, match="log_p, log_odds, got 'p'"):
+        find_objective("logit_mse").function(logits, logits, ops.ones((6,)), target_as="p")

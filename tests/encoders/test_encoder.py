@@ -30,6 +30,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
     assert tuple(signals) == encoder.signals()
     shapes = {
         "hidden": (3, 6, 8),
+        "sentence": (3, 8),
         "attention": (3, 2, 6, 6),
         "pooled": (3, 8),
         "logits/mlm": (3, 6, 23),
@@ -39,7 +40,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
     for name, value in signals.items():
         assert value.shape == shapes.get(name, shapes.get(name.partition("/")[0])), name
         assert value.dtype == np.float32
-        sequence = name in ("pooled", "logits/intent")
+        sequence = name in ("pooled", "logits/intent") or name.startswith("sentence")
         assert encoder.level(name) == ("sequence" if sequence else "subword")
     for name in ("hidden/3", "hidden/-1", "attention/0", "logits/none", "pool", "logits", ""):
         with pytest.raises(KeyError, match="this encoder gives hidden/0, hidden/1"):

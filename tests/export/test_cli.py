@@ -12,7 +12,7 @@ import pytest
 from tfdistil.corpus import load_corpus
 from tfdistil.export.cli import main, parser
 from tfdistil.model_factory import make_student, make_teacher, save_student
-from tfdistil.recipe import load_recipe
+from tfdistil.recipe_file import load_recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runtime import Runtime
 

@@ -201,3 +201,18 @@ def test_any_optional_part_may_be_missing(metrics, data):
     tables.nested_tables(results.part("data"))
     tables.export_tables(results)
     assert render_model_card(changed).startswith("---\n")
+
+
+def test_a_row_for_each_stage_and_unfrozen_group(metrics):
+    metrics["monitors"] = {"logits": "loss", "labels": "metric"}
+    metrics["phases"] = [
+        {"name": "logits.heads", "best": 0.51234, "updates": 40, "score": 0.0},
+        {"name": "labels", "best": 71.26, "updates": 1200, "score": 71.26},
+    ]
+    table = tables.phases_table(Results(metrics))
+    assert table.rows == (
+        ("logits", "heads", "40", "0.5123", "0.0"),
+        ("labels", "all at once", "1,200", "–", "71.3"),
+    )
+    metrics["phases"] = metrics["phases"][:1]
+    assert tables.phases_table(Results(metrics)) is None

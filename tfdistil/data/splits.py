@@ -8,7 +8,7 @@ words (`Example.key`) are always the same sentence.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
@@ -55,6 +55,22 @@ def split_dev(
     train = [e for e, key in zip(examples, keys, strict=True) if key not in held]
     dev = [e for e, key in zip(examples, keys, strict=True) if key in held]
     return train, dev
+
+
+def sample_per(
+    examples: Sequence[Example], key: Callable[[Example], str | None], samples: int, seed: int = 0
+) -> list[Example]:
+    """At most ``samples`` examples of each value of ``key``, in file order.
+
+    Deterministic in the sentences and the seed, whatever their order.
+    """
+    of_value: dict[str | None, list[int]] = {}
+    for index, example in enumerate(examples):
+        of_value.setdefault(key(example), []).append(index)
+    kept: list[int] = []
+    for indices in of_value.values():
+        kept += sorted(indices, key=lambda i: _digest(sentence_key(examples[i]), seed))[:samples]
+    return [examples[index] for index in sorted(kept)]
 
 
 def drop_overlap(

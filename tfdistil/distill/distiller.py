@@ -14,7 +14,7 @@ import keras
 from keras import ops
 
 from tfdistil.distill.forward import SignalModel, at_units
-from tfdistil.distill.objectives import Objective, find_objective
+from tfdistil.distill.objectives import STATES, Objective, find_objective
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import TermSpec
 from tfdistil.tasks import Output
@@ -62,7 +62,7 @@ def stream_key(pool: Sequence[str]) -> str:
 
 
 def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Term]:
-    """Terms of a recipe to terms with signal names, one per output where the objective asks for it.
+    """Terms of a recipe to terms with signal names, one per output or level where asked for.
 
     An option that fills a place in a signal's template is not passed to the objective. If it is a
     list (``layers: [1, 2]``), the template stands for one signal per item. The items may be rows of
@@ -78,11 +78,8 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
         objective = find_objective(spec.loss)
         if spec.output is not None and spec.output not in by_name:
             raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
-        names: list[str | None] = [None]
-        if objective.per_output:
-            names = [spec.output] if spec.output else list(by_name)
-        for name in names:
-            fields = {"head": spec.head, "output": name, **spec.options}
+        for name, places in _copies(objective, spec.output, outputs):
+            fields = {"head": spec.head, **places, **spec.options}
             templates = {"student": objective.student, "teacher": objective.teacher}
             used = {key for t in templates.values() for signal in t for key in _fields(signal)}
             options = {k: v for k, v in spec.options.items() if k not in used}
@@ -107,6 +104,19 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
                 )
             )
     return terms
+
+
+def _copies(
+    objective: Objective, chosen: str | None, outputs: Sequence[Output]
+) -> list[tuple[str | None, dict[str, str]]]:
+    """A name and the filled places of each copy of a term."""
+    wanted = [output for output in outputs if chosen in (None, output.name)]
+    if objective.per == "output":
+        return [(output.name, {"output": output.name}) for output in wanted]
+    if objective.per == "level":
+        levels = dict.fromkeys(output.level for output in wanted)
+        return [(level, {key: at[level] for key, at in STATES.items()}) for level in levels]
+    return [(None, {})]
 
 
 def _fields(template: str) -> set[str]:

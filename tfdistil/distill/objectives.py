@@ -20,6 +20,12 @@ from tfdistil.errors import RecipeError
 
 Align = Literal["unit", "piece"]
 
+STATES = {
+    "hidden": {"word": "hidden", "sequence": "sentence"},
+    "projection": {"word": "projection", "sequence": "sentence_projection"},
+}
+"""What a place in a signal's template stands for at each level of an output."""
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -28,11 +34,12 @@ class Objective:
     Attributes:
         function: ``function(student, teacher?, target?, mask, **options)``; ``student`` and
             ``teacher`` are one tensor where one name was declared, else a list.
-        student, teacher: names of signals, with ``{head}``, ``{output}`` and option names to fill
-            in; empty ``teacher`` where none is needed.
+        student, teacher: names of signals, with ``{head}``, ``{output}``, a key of `STATES` and
+            option names to fill in; empty ``teacher`` where none is needed.
         target: the ids that are passed as ``target``: ``{output}`` for the task's gold ids, or the
             name of targets a transform makes (``mlm``); None where there are none.
-        per_output: whether the term stands for one copy per output of the task.
+        per: what the term stands for one copy of: each ``output`` of the task, each ``level`` that
+            they have, or (None) one copy in all.
         align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
     """
 
@@ -41,7 +48,7 @@ class Objective:
     student: tuple[str, ...]
     teacher: tuple[str, ...]
     target: str | None
-    per_output: bool
+    per: Literal["output", "level"] | None
     align: Align
 
 
@@ -61,12 +68,16 @@ def objective(
     def names(value: str | Sequence[str]) -> tuple[str, ...]:
         return (value,) if isinstance(value, str) else tuple(value)
 
-    signals = names(student) + names(teacher)
-    per_output = any("{output}" in signal for signal in (*signals, target or ""))
+    templates = (*names(student), *names(teacher), target or "")
+    per: Literal["output", "level"] | None = None
+    if any("{output}" in template for template in templates):
+        per = "output"
+    elif any(f"{{{state}}}" in template for template in templates for state in STATES):
+        per = "level"
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         OBJECTIVES[name] = Objective(
-            name, function, names(student), names(teacher), target, per_output, align
+            name, function, names(student), names(teacher), target, per, align
         )
         return function
 
@@ -122,21 +133,79 @@ def masked_lm(student: Any, target: Any, mask: Any) -> Any:
 
 
 @objective("logit_mse", student="{head}/{output}", teacher="logits/{output}")
-def logit_mse(student: Any, teacher: Any, mask: Any) -> Any:
+def logit_mse(student: Any, teacher: Any, mask: Any, target_as: str = "logits") -> Any:
     """Squared error of the teacher's logits: XtremeDistil, Equation 4 (mean instead of sum).
-
-    The targets are the teacher's raw pre-softmax logits, as in the published code; the paper writes
-    logit(p), which for a softmax differs from them by a constant per unit.
 
     Args:
         student, teacher: logits, float ``[..., labels]``.
         mask: 1 at real units, ``[...]``.
+        target_as: a key of `LOGIT_TARGETS`.
 
     Returns:
-        Mean over real units of ½‖student - teacher‖².
+        Mean over real units of ½‖student - target‖².
+
+    Raises:
+        RecipeError: another ``target_as``.
+    """
+    if target_as not in LOGIT_TARGETS:
+        raise RecipeError(
+            f"logit_mse: target_as is one of {', '.join(LOGIT_TARGETS)}, got {target_as!r}"
+        )
+    target = LOGIT_TARGETS[target_as](ops.cast(teacher, "float32"))
+    error = ops.cast(student, "float32") - target
+    return masked_mean(0.5 * ops.sum(ops.square(error), axis=-1), mask)
+
+
+def _log_odds(logits: Any) -> Any:
+    """log p - log(1 - p) of a softmax, without forming p: x_i - log Σ_{j≠i} exp x_j."""
+    labels = logits.shape[-1]
+    others = ops.expand_dims(logits, -2) - 1e9 * ops.eye(labels)
+    return logits - ops.logsumexp(others, axis=-1)
+
+
+LOGIT_TARGETS: dict[str, Callable[[Any], Any]] = {
+    "logits": lambda logits: logits,
+    "log_p": lambda logits: ops.log_softmax(logits, axis=-1),
+    "log_odds": _log_odds,
+}
+"""What the logits of a student are to equal: the teacher's raw pre-softmax logits, as in the
+published code; log p, which differs from them by a constant per unit, so that no capacity goes into
+their level; or log p - log(1 - p), which the paper's logit(p) means literally."""
+
+
+@objective("hidden_kl", student="{projection}", teacher="{hidden}/{layer}")
+def hidden_kl(student: Any, teacher: Any, mask: Any) -> Any:
+    """Divergence of a layer's states: XtremeDistil, Equation 6 (mean instead of sum).
+
+    The paper takes KL between representations, which are no distributions. Our reading is the
+    softmax over the hidden dimension; it ignores a shift of all dimensions, and so does the
+    student. At word level the state is that of the scored piece, at sequence level of [CLS].
+
+    Args:
+        student: its projection to the teacher's width (Equation 5), float ``[..., D]``.
+        teacher: states of the layer ``layer``, float ``[..., D]``.
+        mask: 1 at real units, ``[...]``.
+
+    Returns:
+        Mean over real units of KL(softmax(teacher) ‖ softmax(student)).
+    """
+    log_p = ops.log_softmax(ops.cast(teacher, "float32"), axis=-1)
+    log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
+    return masked_mean(ops.sum(ops.exp(log_p) * (log_p - log_q), axis=-1), mask)
+
+
+@objective("hidden_mse", student="{projection}", teacher="{hidden}/{layer}")
+def hidden_mse(student: Any, teacher: Any, mask: Any) -> Any:
+    """Squared error of a layer's states: `hidden_kl` with the measure of FitNets (Romero et al.).
+
+    Args:
+        student, teacher, mask: as of `hidden_kl`.
+
+    Returns:
+        Mean over real units of the mean over dimensions of (student - teacher)².
     """
     error = ops.cast(student, "float32") - ops.cast(teacher, "float32")
-    return masked_mean(0.5 * ops.sum(ops.square(error), axis=-1), mask)
+    return masked_mean(ops.mean(ops.square(error), axis=-1), mask)
 
 
 @objective("soft_cross_entropy", student="{head}/{output}", teacher="logits/{output}")

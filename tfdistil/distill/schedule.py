@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -65,6 +66,9 @@ class Schedule:
         counter: shows how far the teacher's signals are.
         transforms: set name to a change of its batches, drawn afresh each time (masking, noise).
         jit: compile training steps with XLA.
+
+    Attributes:
+        done: by student, how each phase ended, earlier starts included.
     """
 
     def __init__(
@@ -84,6 +88,7 @@ class Schedule:
         self.seed, self.callbacks, self.counter, self.jit = seed, callbacks, counter, jit
         self.transforms = dict(transforms or {})
         self.history = History(folder / "history.csv")
+        self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
@@ -96,6 +101,7 @@ class Schedule:
         for stage in stages:
             for result in self._stage(stage):
                 updates[stage.student] = updates.get(stage.student, 0) + result.updates
+                self.done.setdefault(stage.student, []).append(result)
         return updates
 
     def check(self, stage: StageSpec) -> None:
@@ -142,7 +148,8 @@ class Schedule:
         if done:
             student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
         self.history.forget(stage.student, self._phases(stage)[len(done) :])
-        fresh = run_stage(
+        results = list(done)
+        run_stage(
             stage,
             student.model,
             streams,
@@ -153,11 +160,11 @@ class Schedule:
             teacher=self._teacher_on_pieces(stage, terms),
             record=lambda phase, row: self.history(stage.student, phase, row),
             callbacks=self.callbacks,
-            finished=lambda result: self._save_phase(stage, result),
+            finished=lambda result: results.append(self._save_phase(stage, result)),
             skip=lambda phase: phase in {result.name for result in done},
             jit=self.jit,
         )
-        return [*done, *fresh]
+        return results
 
     def _teacher_on_pieces(self, stage: StageSpec, terms: Sequence[Term]) -> Any:
         """The teacher that runs on the student's inputs in each step, where a term wants it."""
@@ -167,7 +174,8 @@ class Schedule:
         if teacher.featurizer.to_assets() != student.featurizer.to_assets():
             raise RecipeError(
                 f"stage {stage.name!r} has a term that aligns on pieces, which needs one tokenizer "
-                f"for both, but {stage.teacher!r} and {stage.student!r} have their own"
+                f"for both, but {stage.teacher!r} and {stage.student!r} have their own; with "
+                "prune_vocabulary: false a student has its teacher's"
             )
         return teacher.model
 
@@ -248,15 +256,28 @@ class Schedule:
     def _phase_file(self, stage: StageSpec, phase: str, suffix: str) -> Path:
         return self.folder / "phases" / stage.student / f"{phase}{suffix}"
 
-    def _save_phase(self, stage: StageSpec, result: PhaseResult) -> None:
+    def _save_phase(self, stage: StageSpec, result: PhaseResult) -> PhaseResult:
+        result = replace(result, score=self._score(stage, result))
         weights = self._phase_file(stage, result.name, ".weights.h5")
         weights.parent.mkdir(parents=True, exist_ok=True)
         partial = weights.with_name(f".{result.name}.partial.weights.h5")
         self.models[stage.student].model.save_weights(partial)
         partial.replace(weights)
         # The facts come last: a phase counts as done only when both files are there.
-        facts = {"name": result.name, "best": result.best, "updates": result.updates}
-        self._phase_file(stage, result.name, ".json").write_text(json.dumps(facts))
+        self._phase_file(stage, result.name, ".json").write_text(json.dumps(asdict(result)))
+        return result
+
+    def _score(self, stage: StageSpec, result: PhaseResult) -> float | None:
+        """The dev metric after a phase, as in XtremeDistil's Table 4; None where there is none."""
+        if stage.stop.monitor == "metric":
+            return result.best
+        model, head = self.models[stage.student].model, stage.terms[0].head
+        try:
+            for output in self.task.outputs:
+                model.level(f"{head}/{output.name}")
+        except KeyError:  # a model of another task, such as pre-training
+            return None
+        return self._metric(stage)() if self.sets.get("dev") else None
 
     def _saved_phases(self, stage: StageSpec) -> list[PhaseResult]:
         found = []

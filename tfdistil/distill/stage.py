@@ -20,11 +20,19 @@ from tfdistil.tasks import Output
 
 @dataclass(frozen=True)
 class PhaseResult:
-    """How a phase ended: its best monitored value and the updates it made."""
+    """How a phase ended.
+
+    Attributes:
+        name: of the phase.
+        best: the best monitored value.
+        updates: optimizer steps made.
+        score: the dev metric with the best weights in place; None where it was not taken.
+    """
 
     name: str
     best: float
     updates: int
+    score: float | None = None
 
 
 Callbacks = Callable[[str, int], list[Any]]
@@ -89,6 +97,8 @@ def run_stage(
             optimizer=make_optimizer(stage.optimizer, planned, groups, learned), jit_compile=jit
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
+        # A step that made variables would be traced twice.
+        distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
             student,
             evaluate,

@@ -39,6 +39,7 @@ class Encoder(keras.Model):
 
     Signals of `call`, all ``[B, ...]`` in the compute dtype, logits in float32:
         - ``hidden/0`` (embeddings) to ``hidden/<layers>``: ``[B, T, width]``.
+        - ``sentence/0`` to ``sentence/<layers>``: the first position of each, ``[B, width]``.
         - ``attention/1`` to ``attention/<layers>``, with ``attention=True``: probabilities
           ``[B, heads, T, T]``, rows are queries.
         - ``pooled``, where there is a pooler: ``[B, width]``.
@@ -171,10 +172,11 @@ class Encoder(keras.Model):
         hidden = self.embeddings(inputs["input_ids"], segments, training=training)
         mask = inputs.get("attention_mask")
         bias = None if mask is None else attention_bias(mask, self.compute_dtype)
-        signals = {"hidden/0": hidden}
+        signals = {"hidden/0": hidden, "sentence/0": hidden[:, 0]}
         for number, layer in enumerate(self.layer_stack, 1):
             hidden, probabilities = layer(hidden, bias, training=training)
             signals[f"hidden/{number}"] = hidden
+            signals[f"sentence/{number}"] = hidden[:, 0]
             if self.attention:
                 signals[f"attention/{number}"] = probabilities
         if self.pooler is not None:
@@ -202,19 +204,19 @@ class Encoder(keras.Model):
             return "sequence" if self.head_specs[name].level == "sequence" else "subword"
         if signal == "logits/mlm" and self.has_mlm:
             return "subword"
-        if kind in ("hidden", "attention") and name.isdecimal():
-            first = 0 if kind == "hidden" else 1
-            given = kind == "hidden" or self.attention
+        if kind in ("hidden", "sentence", "attention") and name.isdecimal():
+            first = 1 if kind == "attention" else 0
+            given = kind != "attention" or self.attention
             if given and first <= int(name) <= self.config.layers:
-                return "subword"
+                return "sequence" if kind == "sentence" else "subword"
         raise KeyError(f"no signal {signal!r}; this encoder gives {', '.join(self.signals())}")
 
     def signals(self) -> tuple[str, ...]:
         """The names `call` returns, in order."""
         layers = range(1, self.config.layers + 1)
-        names = ["hidden/0"]
+        names = ["hidden/0", "sentence/0"]
         for number in layers:
-            names.append(f"hidden/{number}")
+            names += [f"hidden/{number}", f"sentence/{number}"]
             if self.attention:
                 names.append(f"attention/{number}")
         names += ["pooled"] * self.has_pooler + ["logits/mlm"] * self.has_mlm

@@ -71,6 +71,7 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         "twin": results.twin,
         "gain": answer.gain(results),
         "plots": all_plots(results, history),
+        "phases": _present(tables.phases_table(results)),
         "unreadable": history.unreadable,
         "reference": results.reference,
         "quality": _present(tables.metrics_table(results)),

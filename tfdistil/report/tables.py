@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
@@ -156,15 +157,15 @@ def _without_empty(table: Table) -> Table:
 
 
 def languages_table(results: Results) -> Table | None:
-    """The main metric by language: one column per system, and how far the languages are apart."""
+    """The main metric by language: a column per system, with mean and deviation over languages."""
     where = results.main_set
     tables = results.per_language(where)
     codes = sorted({code for row in tables.values() for code in row})
     if where is None or len(codes) < 2:
         return None
     rows = [(code, *(units.points(row.get(code)) for row in tables.values())) for code in codes]
-    spreads = (max(row.values()) - min(row.values()) for row in tables.values())
-    rows.append(("best minus worst", *map(units.points, spreads)))
+    for name, of in (("mean", fmean), ("standard deviation", stdev)):
+        rows.append((name, *(units.points(of(row.values())) for row in tables.values())))
     caption = f"{metric_name(results.metric)} by language on {set_name(where)}"
     return Table(caption, ("language", *tables), tuple(rows))
 
@@ -200,6 +201,29 @@ def labels_table(results: Results) -> Table | None:
 
 def _support(scores: Mapping[str, Any]) -> float:
     return float(scores.get("support") or 0)
+
+
+def phases_table(results: Results) -> Table | None:
+    """What each stage and unfrozen layer group gave, as in XtremeDistil's Table 4."""
+    phases = results.data.get("phases") or []
+    if len(phases) < 2:
+        return None
+    metric = metric_name(results.metric)
+    rows = []
+    for phase in phases:
+        stage, _, group = str(phase["name"]).partition(".")
+        monitored = results.part("monitors").get(stage, "metric") == "loss"
+        rows.append(
+            (
+                stage,
+                group or "all at once",
+                units.plain(phase["updates"]),
+                f"{phase['best']:.4g}" if monitored else units.NOTHING,
+                units.points(phase.get("score")),
+            )
+        )
+    head = ("stage", "unfrozen", "updates", "held-out loss", f"{metric} on dev")
+    return Table("After each stage and layer group", head, tuple(rows), text=(1,))
 
 
 def facts_table(caption: str, facts: Mapping[str, Any], names: Sequence[str] = ()) -> Table | None:

@@ -1,0 +1,87 @@
+"""Words made of kept pieces are tokenized as before; no id is left over; nothing else changes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer, models
+
+from tfdistil.errors import CheckpointError
+from tfdistil.text.prune import occurring_pieces, prune_tokenizer
+from tfdistil.text.subwords import SubwordFeaturizer
+
+SEEN = ["the", "lamp", "in", "the", "kitchen", "is", "on"]
+FAMILIES = ("wordpiece", "unigram", "byte_level")
+
+
+@pytest.fixture(params=FAMILIES)
+def tokenizer(request) -> Tokenizer:
+    original = request.getfixturevalue(request.param)
+    copy = Tokenizer.from_str(original.to_str())  # featurizers configure theirs in place
+    copy.no_padding()
+    return copy
+
+
+def tokens(tokenizer: Tokenizer, words: list[str]) -> list[str]:
+    return tokenizer.encode(words, is_pretokenized=True).tokens
+
+
+def test_occurring_pieces_are_those_of_the_words(tokenizer):
+    found = occurring_pieces(tokenizer, [*SEEN, *SEEN], chunk=2)
+    one_by_one = {
+        i
+        for word in SEEN
+        for i in tokenizer.encode([word], is_pretokenized=True, add_special_tokens=False).ids
+    }
+    assert found == one_by_one
+
+
+def test_seen_words_keep_their_pieces_and_rows(tokenizer):
+    kept = occurring_pieces(tokenizer, SEEN)
+    pruned, old = prune_tokenizer(tokenizer, kept)
+    assert kept <= set(old.tolist())
+    assert pruned.get_vocab_size() == len(old) < tokenizer.get_vocab_size()
+    assert sorted(pruned.get_vocab().values()) == list(range(len(old)))
+    assert tokens(pruned, SEEN) == tokens(tokenizer, SEEN)
+    before = tokenizer.encode(SEEN, SEEN[:2], is_pretokenized=True)
+    after = pruned.encode(SEEN, SEEN[:2], is_pretokenized=True)
+    assert [int(old[i]) for i in after.ids] == before.ids  # special tokens too
+    for piece, new in pruned.get_vocab().items():
+        assert tokenizer.token_to_id(piece) == old[new]
+
+
+def test_other_words_fall_apart_into_kept_pieces(tokenizer):
+    pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, SEEN))
+    word = max((w for w in tokenizer.get_vocab() if w.isalpha()), key=lambda w: (len(w), w))
+    found = pruned.encode([word], is_pretokenized=True, add_special_tokens=False)
+    assert len(found.ids) > 1
+    assert max(found.ids) < len(old)
+
+
+def test_all_pieces_kept_is_the_same_tokenizer(tokenizer):
+    pruned, old = prune_tokenizer(tokenizer, tokenizer.get_vocab().values())
+    np.testing.assert_array_equal(old, np.arange(tokenizer.get_vocab_size()))
+    assert json.loads(pruned.to_str()) == json.loads(tokenizer.to_str())
+
+
+def test_a_featurizer_finds_its_special_tokens(tokenizer):
+    pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, SEEN))
+    before = SubwordFeaturizer.from_tokenizer(tokenizer, 32)
+    after = SubwordFeaturizer.from_tokenizer(pruned, 32)
+    for name in ("cls", "sep", "pad", "unk"):
+        assert old[getattr(after, name)] == getattr(before, name)
+    ids = after.encode(SEEN)[0].inputs["input_ids"]
+    np.testing.assert_array_equal(old[ids], before.encode(SEEN)[0].inputs["input_ids"])
+
+
+def test_unknown_characters_are_still_unknown(wordpiece):
+    pruned, _ = prune_tokenizer(wordpiece, occurring_pieces(wordpiece, SEEN))
+    assert tokens(pruned, ["\u0f40"])[1:-1] == ["[UNK]"]
+
+
+def test_another_kind_of_vocabulary_is_refused():
+    words = Tokenizer(models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]"))
+    with pytest.raises(CheckpointError, match="WordLevel vocabulary cannot be pruned"):
+        prune_tokenizer(words, {0})

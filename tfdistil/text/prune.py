@@ -1,0 +1,128 @@
+"""A tokenizer with only those pieces that some texts need."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from tfdistil.errors import CheckpointError
+
+_BYTE = re.compile("<0x[0-9A-F]{2}>")
+
+
+def occurring_pieces(tokenizer: Tokenizer, words: Iterable[str], chunk: int = 256) -> set[int]:
+    """Ids of the pieces that any of the words is made of.
+
+    Args:
+        tokenizer: without padding and truncation.
+        words: each is tokenized by itself.
+        chunk: words a thread gets at once.
+    """
+    different = list(dict.fromkeys(words))
+    chunks = [different[at : at + chunk] for at in range(0, len(different), chunk)]
+    encodings = tokenizer.encode_batch(chunks, is_pretokenized=True, add_special_tokens=False)
+    return {piece for encoding in encodings for piece in encoding.ids}
+
+
+def prune_tokenizer(tokenizer: Tokenizer, kept: Collection[int]) -> tuple[Tokenizer, np.ndarray]:
+    """The same tokenizer with fewer pieces, renumbered in their old order.
+
+    Words made of kept pieces alone are tokenized as before. Others are made of shorter pieces where
+    these are kept, else they are the unknown token. To that end single characters, and special and
+    added tokens, are kept in any case; of byte-pair vocabularies also the pieces that others are
+    merged from.
+
+    Args:
+        tokenizer: WordPiece, Unigram or BPE.
+        kept: ids of the pieces to keep.
+
+    Returns:
+        The tokenizer, and the old ids of its pieces, int64 ``[V']`` in the order of the new ones.
+
+    Raises:
+        CheckpointError: a vocabulary of another kind.
+    """
+    tree = json.loads(tokenizer.to_str())
+    model = tree["model"]
+    if model["type"] not in ("WordPiece", "Unigram", "BPE"):
+        raise CheckpointError(
+            f"a {model['type']} vocabulary cannot be pruned; set prune_vocabulary: false"
+        )
+    listed = model["type"] == "Unigram"
+    pieces = {piece: i for i, (piece, _) in enumerate(model["vocab"])} if listed else model["vocab"]
+    wanted = set(kept) | _always_kept(tree, pieces)
+    if model["type"] == "BPE":
+        _keep_parts(model, pieces, wanted)
+    added = {token["content"]: token["id"] for token in tree["added_tokens"]}
+    old = np.array(sorted(wanted & {*pieces.values(), *added.values()}), np.int64)
+    new = {int(i): at for at, i in enumerate(old)}
+    if listed:
+        model["vocab"] = [entry for i, entry in enumerate(model["vocab"]) if i in new]
+        if model.get("unk_id") is not None:
+            model["unk_id"] = new[model["unk_id"]]
+    else:
+        model["vocab"] = {p: new[i] for p, i in sorted(pieces.items(), key=_id) if i in new}
+    for token in tree["added_tokens"]:
+        token["id"] = new[token["id"]]
+    _renumber_template(tree.get("post_processor"), new)
+    return Tokenizer.from_str(json.dumps(tree)), old
+
+
+def _id(item: tuple[str, int]) -> int:
+    return item[1]
+
+
+def _always_kept(tree: dict[str, Any], pieces: dict[str, int]) -> set[int]:
+    model = tree["model"]
+    prefix = model.get("continuing_subword_prefix") or ""
+    ids = {i for piece, i in pieces.items() if len(piece.removeprefix(prefix)) == 1}
+    ids |= {token["id"] for token in tree["added_tokens"]}
+    if model.get("byte_fallback"):
+        ids |= {i for piece, i in pieces.items() if _BYTE.fullmatch(piece)}
+    if model.get("unk_id") is not None:
+        ids.add(model["unk_id"])
+    if model.get("unk_token") in pieces:
+        ids.add(pieces[model["unk_token"]])
+    return ids | {i for _, i in _template_tokens(tree.get("post_processor"))}
+
+
+def _keep_parts(model: dict[str, Any], pieces: dict[str, int], wanted: set[int]) -> None:
+    """Of the merges keep those that make a kept piece, and the pieces they make it from."""
+    prefix = model.get("continuing_subword_prefix") or ""
+    kept = []
+    # A piece is merged from pieces that an earlier merge made.
+    for merge in reversed(model["merges"]):
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        if pieces[left + right.removeprefix(prefix)] in wanted:
+            wanted.update((pieces[left], pieces[right]))
+            kept.append(merge)
+    model["merges"] = kept[::-1]
+
+
+def _template_tokens(processor: Any) -> list[tuple[str, int]]:
+    """Special tokens, with their ids, of a post-processor as ``tokenizer.json`` has it."""
+    if not processor:
+        return []
+    if processor["type"] == "Sequence":
+        return [token for part in processor["processors"] for token in _template_tokens(part)]
+    found = [tuple(processor[key]) for key in ("cls", "sep") if key in processor]
+    for special in processor.get("special_tokens", {}).values():
+        found += zip(special["tokens"], special["ids"], strict=True)
+    return found
+
+
+def _renumber_template(processor: Any, new: dict[int, int]) -> None:
+    if not processor:
+        return
+    for part in processor.get("processors", ()):
+        _renumber_template(part, new)
+    for key in ("cls", "sep"):
+        if key in processor:
+            processor[key] = [processor[key][0], new[processor[key][1]]]
+    for special in processor.get("special_tokens", {}).values():
+        special["ids"] = [new[i] for i in special["ids"]]
