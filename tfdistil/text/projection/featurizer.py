@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -68,7 +68,8 @@ class ProjectionFeaturizer:
         """`encode` of many texts; each different word is hashed once."""
         parts = [part for words, second in texts for part in (words, second or ())]
         rows = self._fingerprints([*chain.from_iterable(parts)])
-        split = iter(np.split(rows, np.cumsum([len(part) for part in parts])[:-1]))
+        ends = [*accumulate(map(len, parts))]
+        split = (rows[end - len(part) : end] for part, end in zip(parts, ends, strict=True))
         return [
             self._windows(one) if second is None else [self._pair(one, two)]
             for (_, second), one, two in zip(texts, split, split, strict=True)
