@@ -231,7 +231,7 @@ const cache = digested.map(() => new Map());
 const END = codePoints("<EOS>");
 const NULL = codePoints("<null>");
 
-const utterances = read("utterances");
+const utterances = [1, 2, 3, 4].flatMap((part) => read(`utterances-${part}`));
 for (const { text, times, words, hex: expected, digests } of utterances) {
   const codes = codePoints(text.repeat(times));
   const places = split(codes);

@@ -31,6 +31,7 @@ from tfdistil.text.words import WordSplitter
 
 FOLDER = Path(__file__).parent
 SEED = 20
+PART = 600  # utterances in a file
 CLASSES = ("SPACES", "CONTROLS", "FORMATS", "MARKS", "SYMBOLS", "DIGITS", "UNSPACED")
 SPLITTER = WordSplitter("unicode")
 
@@ -193,10 +194,16 @@ BROKEN = [
 
 def files() -> dict[str, str]:
     """Name to content of every file."""
+    every = utterances()
     specs = {"shown": SHOWN.to_json(), "digested": [spec.to_json() for spec in DIGESTED]}
     return {
         "projection-specs.json": _lines("specs", [specs]),
-        "projection-utterances.json": _lines("utterances", utterances()),
+        **{
+            f"projection-utterances-{1 + at // PART}.json": _lines(
+                "utterances", every[at : at + PART]
+            )
+            for at in range(0, len(every), PART)
+        },
         "projection-tokens.json": _lines("tokens", tokens()),
         "projection-windows.json": _lines("windows", windows()),
         "projection-bytes.json": _lines(

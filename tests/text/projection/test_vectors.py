@@ -26,7 +26,8 @@ def read(name: str) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def utterances() -> list[dict]:
-    return read("utterances")
+    parts = sorted(FOLDER.glob("projection-utterances-*.json"))
+    return [u for path in parts for u in read(path.stem.removeprefix("projection-"))]
 
 
 def test_files_are_what_the_generator_writes():

@@ -88,9 +88,9 @@ def _signs(codes: np.ndarray) -> np.ndarray:
     planes = [codes]
     while (grams := planes[0].shape[1]) > 1:
         half = grams // 2
-        carry = np.zeros_like(planes[0][:, :half])
-        sums = []
-        for plane in planes:
+        one, two = planes[0][:, :half], planes[0][:, half : 2 * half]
+        sums, carry = [one ^ two], one & two
+        for plane in planes[1:]:
             one, two = plane[:, :half], plane[:, half : 2 * half]
             differ = one ^ two
             sums.append(differ ^ carry)
