@@ -52,7 +52,7 @@ class ProjectionLayer(keras.layers.Layer):
         types = {"fingerprint": tf.uint8, "attention_mask": tf.int32}
         arrays = tf.numpy_function(self._project, [texts], [*types.values()], stateful=False)
         batch = tf.convert_to_tensor(texts).shape[0]
-        shapes = [(batch, self.max_length, self.spec.bytes), (batch, self.max_length)]
+        shapes = [(batch, self.max_length, self.spec.token_bytes), (batch, self.max_length)]
         return {
             name: tf.ensure_shape(array, shape)
             for name, array, shape in zip(types, arrays, shapes, strict=True)
@@ -71,7 +71,7 @@ class ProjectionLayer(keras.layers.Layer):
         split = [self.splitter.split(text.decode("utf-8", "replace")) for text in texts]
         words = [([word for word, _, _ in text], None) for text in split]
         shape = (len(texts), self.max_length)
-        rows = np.full((*shape, self.spec.bytes), self.spec.padding, np.uint8)
+        rows = np.full((*shape, self.spec.token_bytes), self.spec.padding, np.uint8)
         mask = np.zeros(shape, np.int32)
         for at, (window, *_) in enumerate(self._featurizer.encode_batch(words)):
             rows[at, : window.length] = window.inputs["fingerprint"]

@@ -76,7 +76,7 @@ def test_published_value_of_the_end():
 def test_bytes_are_the_oracles(spec):
     found = fingerprints(WORDS, spec)
     assert found.dtype == np.uint8
-    assert found.shape == (len(WORDS), spec.bytes)
+    assert found.shape == (len(WORDS), spec.token_bytes)
     for word, row in zip(WORDS, found, strict=True):
         assert row.tobytes() == reference.fingerprint(word, spec), repr(word)
     special = fingerprint_tokens(["<EOS>", "<null>"], spec)

@@ -18,7 +18,7 @@ SPECS = [
 
 def test_defaults():
     spec = ProjectionSpec()
-    assert (spec.features, spec.bytes, spec.padding) == (1024, 256, 0)
+    assert (spec.features, spec.token_bytes, spec.padding) == (1024, 256, 0)
     assert SPECS[1].padding == 0x55
 
 

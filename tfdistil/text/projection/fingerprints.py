@@ -52,7 +52,7 @@ def fingerprint_tokens(tokens: Sequence[str], spec: ProjectionSpec) -> np.ndarra
 
 
 def _fingerprints(tokens: Sequence[str], spec: ProjectionSpec, *, lowercase: bool) -> np.ndarray:
-    out = np.empty((len(tokens), spec.bytes), np.uint8)
+    out = np.empty((len(tokens), spec.token_bytes), np.uint8)
     if not tokens:
         return out
     strings = encoded(tokens, lowercase=lowercase)
@@ -93,7 +93,7 @@ class FingerprintCache:
         rows = b"".join([known[word] if word in known else fresh[word] for word in words])
         if fresh and self.words:
             self._keep({w: row for w, row in fresh.items() if len(w) <= _CACHED_LENGTH})
-        return np.frombuffer(rows, np.uint8).reshape(len(words), self.spec.bytes)
+        return np.frombuffer(rows, np.uint8).reshape(len(words), self.spec.token_bytes)
 
     def _keep(self, fresh: dict[str, bytes]) -> None:
         if len(self._known) + len(fresh) > self.words:

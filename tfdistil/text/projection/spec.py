@@ -72,7 +72,7 @@ class ProjectionSpec:
         return sum(features for _, features in self.families)
 
     @property
-    def bytes(self) -> int:
+    def token_bytes(self) -> int:
         """Bytes of a token's fingerprint: N / 4."""
         return self.features // 4
 
