@@ -12,6 +12,7 @@ from tfdistil.text.featurizer import Featurizer
 # Module and class as text: a model loads only the library its own featurizer needs.
 FEATURIZERS = {
     "subwords": "tfdistil.text.subwords:SubwordFeaturizer",
+    "projection": "tfdistil.text.projection.featurizer:ProjectionFeaturizer",
 }
 
 

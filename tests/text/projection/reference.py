@@ -1,0 +1,135 @@
+"""docs/projection.md in plain Python: one token at a time, whole numbers, no arrays.
+
+The oracle of the vectorised code. It shares nothing with it but the tables of Unicode.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from tfdistil.text.projection.unicode_tables import LOWERCASE, NORMALIZED
+
+A, B = 0xC6A4A7935BD1E995, 0x9E3779B97F4A7835
+FULL = 2**64 - 1
+VALUES = {
+    "operator": {0b00: 0, 0b01: 1, 0b10: -1, 0b11: 0},
+    "paper": {0b00: -1, 0b01: 0, 0b10: 0, 0b11: 1},
+    "unbalanced": {0b00: 0, 0b01: 1, 0b10: -1, 0b11: 1},
+}
+
+
+def s(value: int) -> int:
+    return value ^ (value >> 47)
+
+
+def murmur(data: bytes, count: int) -> list[int]:
+    h, g = len(data) * A & FULL, 0
+    full = len(data) - len(data) % 8
+    for at in range(0, full, 8):
+        d = int.from_bytes(data[at : at + 8], "little")
+        h = (h ^ (s(d * A & FULL) * A & FULL)) * A & FULL
+        g ^= h
+    if len(data) > full:
+        h = (h ^ int.from_bytes(data[full:], "little")) * A & FULL
+        g ^= h
+    h = s(h) * A & FULL
+    g ^= h
+    h = s(h)
+    g = s(g * B & FULL) * B & FULL
+    codes = [h, g]
+    while len(codes) < count:
+        low, high = codes[-2:]
+        h = s(low) * A & FULL
+        g = high ^ h
+        codes += [s(g * B & FULL) * B & FULL, s(h)]
+    return codes[:count]
+
+
+def affix(data: bytes, count: int, bits: int) -> list[int]:
+    low, high, r, q, i = len(data) * A & FULL, len(data) * B & FULL, A, B, 0
+    codes: list[int] = []
+    while len(codes) < count:
+        for _ in range(64 // bits - (not codes)):
+            r = ((r << 8 & FULL) | data[i]) * A & FULL
+            q = ((q << 8 & FULL) | data[len(data) - 1 - i]) * B & FULL
+            low = (low << bits & FULL) | r % 2**bits
+            high = (high << bits & FULL) | q % 2**bits
+            i = (i + 1) % len(data)
+        codes += [low, high]
+    return codes[:count]
+
+
+def bit_pairs(codes: list[int], features: int) -> list[int]:
+    stream = sum(code << 64 * at for at, code in enumerate(codes))
+    return [stream >> 2 * at & 3 for at in range(features)]
+
+
+def ngram(data: bytes, features: int) -> list[int]:
+    """Signs, -1, 0 or 1."""
+    characters = [b"\xfe", *(c.encode() for c in data.decode()), b"\xff"]
+    sums = [0] * features
+    for size in (2, 3, 4):
+        for at in range(len(characters) - size + 1):
+            codes = murmur(b"".join(characters[at : at + size]), -(-features // 32))
+            for i, pair in enumerate(bit_pairs(codes, features)):
+                sums[i] += VALUES["operator"][pair]
+    return [(x > 0) - (x < 0) for x in sums]
+
+
+def lowercase() -> dict[str, str]:
+    mapping = {}
+    for part in LOWERCASE.split():
+        sign = "+" if "+" in part else "-"
+        span, offset = part.rsplit(sign, 1)
+        span, _, step = span.partition("/")
+        codes = [int(code, 16) for code in span.split("-")]
+        for code in range(codes[0], codes[-1] + 1, int(step or 1)):
+            mapping[chr(code)] = chr(code + int(sign + offset, 16))
+    return mapping
+
+
+def normalizable() -> set[str]:
+    found = set()
+    for part in NORMALIZED.split():
+        codes = [int(code, 16) for code in part.split("-")]
+        found.update(map(chr, range(codes[0], codes[-1] + 1)))
+    return found
+
+
+LOWER = lowercase()
+CAPITALS, SMALL = {*LOWER}, {*LOWER.values()}
+KNOWN = normalizable()
+
+
+def fingerprint(word: str, spec, special: bool = False) -> bytes:
+    """The bytes of one word, or of a special token."""
+    text = word or "<null>"
+    if not special:
+        text = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+        if spec.normalization == "nfc" and all(c in KNOWN for c in text):
+            text = unicodedata.normalize("NFC", text)
+    lower = "".join(LOWER.get(c, c) for c in text) if spec.lowercase and not special else text
+    data = lower.encode()
+    pair_of = {value: pair for pair, value in reversed(VALUES[spec.map].items())}
+    pairs: list[int] = []
+    for name, features in spec.families:
+        count = -(-features // 32)
+        if name == "ngram":
+            pairs += [pair_of[sign] for sign in ngram(data, features)]
+        elif name == "murmur":
+            pairs += bit_pairs(murmur(data, count), features)
+        else:
+            pairs += bit_pairs(affix(data, count, int(name[5:])), features)
+    if spec.capitalization:
+        letters = [c in CAPITALS for c in text if c in CAPITALS or c in SMALL]
+        flags = (bool(letters) and letters[0], bool(letters) and all(letters))
+        pairs[-2:] = [pair_of[1 if flag else -1] for flag in flags]
+    return bytes(
+        sum(pair << 2 * at for at, pair in enumerate(pairs[i : i + 4]))
+        for i in range(0, len(pairs), 4)
+    )
+
+
+def features(data: bytes, map_name: str) -> list[int]:
+    """Ternary features of a fingerprint."""
+    return [VALUES[map_name][byte >> 2 * at & 3] for byte in data for at in range(4)]

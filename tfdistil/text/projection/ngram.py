@@ -1,0 +1,111 @@
+"""The hash family ``ngram``: words that share pieces have features in common (SimHash)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfdistil.text.projection.byte_strings import ByteStrings
+from tfdistil.text.projection.murmur import murmur_codes
+
+# Bytes that occur in no UTF-8 text, and that look like the first byte of a character.
+BEFORE, AFTER = 0xFE, 0xFF
+SIZES = (2, 3, 4)
+
+_PLUS_BITS = np.uint64(0x5555555555555555)
+_ONE = np.uint64(1)
+_GRAMS = 2048  # n-grams at once: their codes stay in the cache
+
+
+def ngram_codes(strings: ByteStrings, count: int) -> np.ndarray:
+    """Signs of the sum of the ternary ``murmur`` features of a word's character n-grams.
+
+    A word is its characters (code points in UTF-8) between a byte FE and a byte FF, which count as
+    a character each. Its n-grams are all runs of 2, 3 and 4 of these, repetitions counted. In the
+    codes of each the bit pair 01 counts +1, 10 counts -1; the word's pair is 01 where the sum over
+    the n-grams is positive, 10 where it is negative, 00 where it is 0 (Charikar 2002, for ternary
+    vectors). The result is in this notation whichever map the projection uses.
+
+    Args:
+        strings: valid UTF-8, at least one character each, without gaps in their buffer.
+        count: codes of each string.
+
+    Returns:
+        uint64 ``[strings, count]``.
+    """
+    codes = np.empty((len(strings), count), np.uint64)
+    data = _marked(strings)
+    borders = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))
+    marked = ByteStrings.joined(data, strings.lengths + 2)
+    first = np.searchsorted(borders, marked.starts)  # each word's first character
+    characters = np.diff(np.append(first, len(borders) - 1))
+    order = np.argsort(characters, kind="stable")
+    sizes, starts = np.unique(characters[order], return_index=True)
+    # Words with the same number of characters have n-grams at the same places.
+    for size, rows in zip(sizes.tolist(), np.split(order, starts[1:]), strict=True):
+        at_once = max(1, _GRAMS // (3 * size))
+        for at in range(0, len(rows), at_once):
+            part = rows[at : at + at_once]
+            places = borders[first[part][:, None] + np.arange(size + 1)]
+            codes[part] = _signs(_grams(marked.data, places, count))
+    return codes
+
+
+def _marked(strings: ByteStrings) -> np.ndarray:
+    """The strings' bytes with the marks around each, uint8 ``[bytes + 2 strings]``."""
+    count, total = len(strings), int(strings.lengths.sum())
+    data = np.empty(total + 2 * count, np.uint8)
+    ends = np.cumsum(strings.lengths + 2)
+    data[ends - strings.lengths - 2] = BEFORE
+    data[ends - 1] = AFTER
+    shift = np.repeat(2 * np.arange(count) + 1, strings.lengths)
+    data[np.arange(total) + shift] = strings.data[:total]
+    return data
+
+
+def _grams(data: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
+    """Codes of all n-grams, uint64 ``[words, n-grams, count]``.
+
+    Args:
+        data: the buffer.
+        places: where each word's characters begin, and where the last one ends, int64
+            ``[words, characters + 1]``.
+        count: codes of each n-gram.
+    """
+    last = places.shape[1] - 1
+    sizes = [n for n in SIZES if n <= last]
+    starts = np.concatenate([places[:, : last - n + 1] for n in sizes], axis=1)
+    ends = np.concatenate([places[:, n:] for n in sizes], axis=1)
+    grams = ByteStrings(data, starts.ravel(), (ends - starts).ravel())
+    return murmur_codes(grams, count).reshape(*starts.shape, count)
+
+
+def _signs(codes: np.ndarray) -> np.ndarray:
+    """Sum bit by bit over the n-grams, then compare the counts of the two bits of each pair.
+
+    The numbers are bit planes: bit i of ``planes[k]`` is bit k of the count at bit i, so that one
+    instruction adds 64 counts.
+    """
+    planes = [codes]
+    while (grams := planes[0].shape[1]) > 1:
+        half = grams // 2
+        one, two = planes[0][:, :half], planes[0][:, half : 2 * half]
+        sums, carry = [one ^ two], one & two
+        for plane in planes[1:]:
+            one, two = plane[:, :half], plane[:, half : 2 * half]
+            differ = one ^ two
+            sums.append(differ ^ carry)
+            carry = (one & two) | (carry & differ)
+        sums.append(carry)
+        if grams % 2:
+            rest = [plane[:, -1:] for plane in planes]
+            rest.append(np.zeros_like(rest[0]))
+            sums = [np.concatenate(both, axis=1) for both in zip(sums, rest, strict=True)]
+        planes = sums
+    positive = np.zeros_like(planes[0][:, 0])
+    negative = np.zeros_like(positive)
+    for plane in reversed(planes):
+        plus, minus = plane[:, 0] & _PLUS_BITS, (plane[:, 0] >> _ONE) & _PLUS_BITS
+        decided = positive | negative
+        positive |= plus & ~minus & ~decided
+        negative |= minus & ~plus & ~decided
+    return positive | (negative << _ONE)
