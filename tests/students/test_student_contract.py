@@ -28,6 +28,25 @@ MAKERS = {
         "head_input": "projection",
         "heads": ("labels", "logits"),
     },
+    "transformer": {
+        "kind": "transformer",
+        "embedding": 6,
+        "width": 8,
+        "layers": 2,
+        "attention_heads": 2,
+        "max_positions": 16,
+    },
+    "transformer-projection": {
+        "kind": "transformer",
+        "embedding": 6,
+        "width": 8,
+        "layers": 1,
+        "attention_heads": 2,
+        "max_positions": 16,
+        "projection": 10,
+        "head_input": "projection",
+        "heads": ("labels", "logits"),
+    },
 }
 
 
@@ -205,7 +224,7 @@ def test_export_function_refuses_an_unknown_head(name):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm"),
+        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm, transformer"),
         ({"outputs": {}}, "at least one output"),
         ({"outputs": {"tags": ("token", 3)}}, "'token'; use 'word' or 'sequence'"),
         ({"outputs": {"tags": ("word", 0)}}, "at least one label"),

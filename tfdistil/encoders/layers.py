@@ -43,15 +43,16 @@ def normal(deviation: float, seed: int | None, offset: int) -> keras.initializer
     )
 
 
-def attention_bias(attention_mask: Any, dtype: str) -> Any:
+def attention_bias(attention_mask: Any, dtype: str, masked: float = MASK_BIAS) -> Any:
     """What `TransformerLayer` adds to the scores of every key, ``[B, 1, 1, T]``.
 
     Args:
         attention_mask: int ``[B, T]``, 1 for real tokens, 0 for padding.
         dtype: of the result.
+        masked: the bias of padding.
     """
-    masked = 1.0 - ops.cast(attention_mask, dtype)
-    return ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
+    padding = 1.0 - ops.cast(attention_mask, dtype)
+    return ops.expand_dims(ops.expand_dims(padding * masked, 1), 1)
 
 
 class Embeddings(keras.layers.Layer):
