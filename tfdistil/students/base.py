@@ -65,9 +65,7 @@ class Student(keras.Model):
         """Create the body's weights; returns the width of ``hidden`` and ``sentence``."""
         raise NotImplementedError
 
-    def _body(
-        self, ids: Any, mask: Any, training: bool | None, exporting: bool
-    ) -> dict[str, Any]:
+    def _body(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
         """Signals below the heads; ``hidden [B, T, width]`` and ``sentence [B, width]`` among them.
 
         Args:

@@ -17,9 +17,10 @@ from tfdistil.encoders.layers import (
 )
 from tfdistil.students.base import Student
 
-EXPORT_MASK_BIAS = -16.0
+EXPORT_MASK_BIAS = -24.0
 """Added to attention scores of padding in the exported graph. int8 gives scores and bias one range,
-so a large bias would leave the scores no resolution."""
+so a large bias leaves the scores no resolution: on random students of width 128 every bias of -6 to
+-48 costs the same, and -1000 up to five times the error. In float it leaves padding e^-24."""
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -150,11 +151,7 @@ class TransformerStudent(Student):
         embedding = self.embedding(ids, training=training)
         hidden = self.widening(embedding)
         signals = {"embedding": embedding, "hidden/0": hidden}
-        bias = (
-            attention_bias(mask, self.compute_dtype, EXPORT_MASK_BIAS)
-            if exporting
-            else attention_bias(mask, self.compute_dtype)
-        )
+        bias = _export_bias(mask) if exporting else attention_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
             hidden, _ = block(hidden, bias, training=training)
             signals[f"hidden/{number}"] = hidden
@@ -198,6 +195,12 @@ class TransformerStudent(Student):
             "inner": self.inner,
             "max_positions": self.max_positions,
         }
+
+
+def _export_bias(mask: Any) -> Any:
+    """`attention_bias` with `EXPORT_MASK_BIAS`, as a gather: a cast from int32 would be float."""
+    table = ops.convert_to_tensor([EXPORT_MASK_BIAS, 0.0])
+    return ops.expand_dims(ops.expand_dims(ops.take(table, mask, axis=0), 1), 1)
 
 
 def _deviation(width: int) -> float:
