@@ -1,8 +1,8 @@
-"""A BiLSTM student of any size with random weights as a ``.tflite``, for latency and bytes only.
+"""A student of any size with random weights as a ``.tflite``, for latency and bytes only.
 
 ``python -m tfdistil.benchmarks.student_shape bilstm.tflite --vocabulary 119547`` makes the student
 of XtremeDistil's table 16 (E=50, H=200) at the vocabulary of multilingual BERT, to be timed beside
-the reference ``mbert-shape``.
+the reference ``mbert-shape``; with ``--layers 2`` it is a transformer of that width and depth.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def student_shape(
     vocabulary: int,
     embedding: int,
     width: int,
+    layers: int | None = None,
     *,
     labels: int = 9,
     length: int = 32,
@@ -27,10 +28,12 @@ def student_shape(
     quantize: str = "int8",
     seed: int = 0,
 ) -> bytes:
-    """Convert a `tfdistil.students.bilstm.BiLSTMStudent` with a word-level head.
+    """Convert a student with a word-level head.
 
     Args:
         vocabulary, embedding, width: V, E and H.
+        layers: blocks of a `tfdistil.students.transformer.TransformerStudent`; None: a
+            `tfdistil.students.bilstm.BiLSTMStudent`.
         labels: size of the head.
         length: positions per call.
         batch: rows of the signature ``batch``.
@@ -39,11 +42,24 @@ def student_shape(
 
     Raises:
         ExportError: a conversion that failed.
+        ValueError: sizes that make no student.
     """
     from tfdistil.export.convert import Entry, convert
-    from tfdistil.students.bilstm import BiLSTMStudent
+    from tfdistil.students import build_student
 
-    student = BiLSTMStudent(vocabulary, embedding, width, {"tags": ("word", labels)}, seed=seed)
+    of_kind = (
+        {"kind": "bilstm"}
+        if layers is None
+        else {"kind": "transformer", "layers": layers, "max_positions": length}
+    )
+    student = build_student(
+        vocabulary=vocabulary,
+        embedding=embedding,
+        width=width,
+        outputs={"tags": ("word", labels)},
+        seed=seed,
+        **of_kind,
+    )
     entries = {
         name: Entry(*student.export_function(length, rows, "labels"))
         for name, rows in (("online", 1), ("batch", batch))
@@ -59,12 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write one such file."""
     parser = argparse.ArgumentParser(
         prog="python -m tfdistil.benchmarks.student_shape",
-        description="A BiLSTM student with random weights, for latency and bytes only.",
+        description="A student with random weights, for latency and bytes only.",
     )
     parser.add_argument("out", type=Path, help="the .tflite file")
     parser.add_argument("--vocabulary", type=int, default=30_522, help="V (default 30522)")
     parser.add_argument("--embedding", type=int, default=50, help="E (default 50)")
     parser.add_argument("--width", type=int, default=200, help="H (default 200)")
+    parser.add_argument("--layers", type=int, help="blocks of a transformer (default: a BiLSTM)")
     parser.add_argument("--length", type=int, default=32, help="positions per call (default 32)")
     parser.add_argument("--batch", type=int, default=32, help="rows of a batch (default 32)")
     parser.add_argument("--quantize", default="int8", help="mode (default int8)")
@@ -73,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.vocabulary,
         given.embedding,
         given.width,
+        given.layers,
         length=given.length,
         batch=given.batch,
         quantize=given.quantize,

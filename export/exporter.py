@@ -109,7 +109,7 @@ def export_student(
 
     Args:
         student: has ``export_function(length, batch, head)``, see
-            `tfdistil.students.bilstm.BiLSTMStudent`.
+            `tfdistil.students.base.Student`.
         task: what its outputs mean.
         featurizer: what it was trained with; the file's windows have ``length`` positions.
         splitter: the `tfdistil.text.words.WordSplitter` of raw text.

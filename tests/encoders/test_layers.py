@@ -10,7 +10,13 @@ import pytest
 from keras import ops
 
 from tfdistil.encoders.heads import Classifier, MaskedLanguageHead, Pooler
-from tfdistil.encoders.layers import Embeddings, TransformerLayer, activation, attention_bias
+from tfdistil.encoders.layers import (
+    Embeddings,
+    LayerNorm,
+    TransformerLayer,
+    activation,
+    attention_bias,
+)
 
 
 def normalized(x: np.ndarray) -> np.ndarray:
@@ -51,6 +57,28 @@ def test_transformer_layer_is_the_formula() -> None:
     hidden, probabilities = layer(x, attention_bias(mask, "float32"))
     np.testing.assert_allclose(ops.convert_to_numpy(probabilities), weights, atol=1e-5)
     np.testing.assert_allclose(ops.convert_to_numpy(hidden), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_layer_norm_is_that_of_keras_to_the_bit(dtype) -> None:
+    rng = np.random.default_rng(0)
+    mine, keras_own = (
+        kind(epsilon=1e-12, dtype=dtype) for kind in (LayerNorm, keras.layers.LayerNormalization)
+    )
+    for layer in (mine, keras_own):
+        layer.build((None, 6))
+        layer.set_weights([np.linspace(0.5, 2, 6), np.linspace(-1, 1, 6)])
+    x = rng.normal(2, 3, size=(4, 5, 6)).astype("float32")
+    assert mine(x).dtype == keras_own(x).dtype
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(ops.cast(mine(x), "float32")),
+        ops.convert_to_numpy(ops.cast(keras_own(x), "float32")),
+    )
+    expected = normalized(x) * np.linspace(0.5, 2, 6) + np.linspace(-1, 1, 6)
+    bound = 1e-5 if dtype == "float32" else 0.03
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(ops.cast(mine(x), "float32")), expected, atol=bound
+    )
 
 
 def test_gelu_is_exact_and_the_approximation_is_not() -> None:

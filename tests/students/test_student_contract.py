@@ -11,6 +11,8 @@ from ai_edge_litert.interpreter import Interpreter
 from tfdistil.export.convert import Entry, convert
 from tfdistil.export.inspect import inspect_model
 from tfdistil.students import STUDENTS, build_student
+from tfdistil.text.pretrained import bert_tokenizer
+from tfdistil.text.subwords import SubwordFeaturizer
 
 VOCABULARY = 30
 TASKS = {
@@ -24,6 +26,25 @@ MAKERS = {
         "kind": "bilstm",
         "embedding": 6,
         "width": 8,
+        "projection": 10,
+        "head_input": "projection",
+        "heads": ("labels", "logits"),
+    },
+    "transformer": {
+        "kind": "transformer",
+        "embedding": 6,
+        "width": 8,
+        "layers": 2,
+        "attention_heads": 2,
+        "max_positions": 16,
+    },
+    "transformer-projection": {
+        "kind": "transformer",
+        "embedding": 6,
+        "width": 8,
+        "layers": 1,
+        "attention_heads": 2,
+        "max_positions": 16,
         "projection": 10,
         "head_input": "projection",
         "heads": ("labels", "logits"),
@@ -93,6 +114,40 @@ def test_a_few_steps_lower_the_loss(name, task):
         optimizer.apply_gradients(zip(gradients, weights, strict=True))
         losses.append(float(loss))
     assert losses[-1] < 0.8 * losses[0]
+
+
+@every_student
+def test_reads_both_texts_of_a_pair(name):
+    """There are no token types: the separator tells the texts apart."""
+    pieces = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "sun", "wind")
+    featurizer = SubwordFeaturizer.from_tokenizer(
+        bert_tokenizer({piece: i for i, piece in enumerate(pieces)}, lowercase=True), 8
+    )
+    pairs = [(first, second) for first in pieces[4:] for second in pieces[4:]]
+    windows = [featurizer.encode([first], [second])[0].inputs for first, second in pairs]
+    inputs = {key: np.stack([window[key] for window in windows]) for key in windows[0]}
+    assert set(inputs) == {"input_ids", "attention_mask"}
+    assert list(inputs["input_ids"][1]) == [2, 4, 3, 5, 3]  # cls rain sep sun sep
+
+    outputs = {"class": ("sequence", 2)}
+    model = build_student(vocabulary=len(pieces), outputs=outputs, seed=1, **MAKERS[name])
+    with tf.GradientTape() as tape:
+        logits = model(inputs)["labels/class"]
+        first = tf.reduce_sum(logits[1])  # of rain, sun
+    # No two pairs score alike, in neither order.
+    gaps = np.abs(np.asarray(logits)[:, None] - np.asarray(logits)).max(-1)
+    assert (gaps[~np.eye(len(pairs), dtype=bool)] > 1e-4).all()
+    gradient = tf.convert_to_tensor(tape.gradient(first, model.word_embeddings.value))
+    moved = np.abs(np.asarray(gradient)).max(axis=-1) > 1e-6
+    assert [piece for piece, yes in zip(pieces, moved, strict=True) if yes] == [
+        "[CLS]",
+        "[SEP]",
+        "rain",
+        "sun",
+    ]
+    # Segment ids, which a teacher's featurizer gives, are not looked at.
+    typed = {**inputs, "token_type_ids": np.ones_like(inputs["input_ids"])}
+    np.testing.assert_array_equal(model(typed)["labels/class"], logits)
 
 
 @every_student
@@ -205,7 +260,7 @@ def test_export_function_refuses_an_unknown_head(name):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm"),
+        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm, transformer"),
         ({"outputs": {}}, "at least one output"),
         ({"outputs": {"tags": ("token", 3)}}, "'token'; use 'word' or 'sequence'"),
         ({"outputs": {"tags": ("word", 0)}}, "at least one label"),

@@ -54,6 +54,22 @@ def attention_bias(attention_mask: Any, dtype: str) -> Any:
     return ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
 
 
+class LayerNorm(keras.layers.LayerNormalization):
+    """Layer normalization (Ba et al. 2016) over the last axis, for int8 without a float operator.
+
+    ``gamma (x - mean) / sqrt(var + epsilon) + beta``, bit for bit what Keras gives. But Keras
+    negates the mean, and the converter has no int8 NEG: here it is subtracted.
+    """
+
+    def call(self, inputs: Any) -> Any:
+        """``[..., width]``, at least float32 inside."""
+        x = ops.cast(inputs, keras.backend.result_type(inputs.dtype, "float32"))
+        mean, variance = ops.moments(x, axes=-1, keepdims=True)
+        scale = ops.rsqrt(variance + self.epsilon) * ops.cast(self.gamma, x.dtype)
+        shifted = x * scale + (ops.cast(self.beta, x.dtype) - mean * scale)
+        return ops.cast(shifted, self.compute_dtype)
+
+
 class Embeddings(keras.layers.Layer):
     """Word + position + segment embeddings, normalized, with dropout.
 
@@ -88,9 +104,7 @@ class Embeddings(keras.layers.Layer):
         self.position_offset = position_offset
         self.layer_norm_epsilon, self.rate = layer_norm_epsilon, dropout
         self.initializer_range, self.seed = initializer_range, seed
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy
-        )
+        self.norm = LayerNorm(epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy)
         self.dropout = keras.layers.Dropout(dropout, seed=seed, dtype=self.dtype_policy)
 
     def build(self, input_shape: Any = None) -> None:
@@ -185,10 +199,8 @@ class TransformerLayer(keras.layers.Layer):
                 units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy
             )
 
-        def norm(name: str) -> keras.layers.LayerNormalization:
-            return keras.layers.LayerNormalization(
-                epsilon=layer_norm_epsilon, name=name, dtype=self.dtype_policy
-            )
+        def norm(name: str) -> LayerNorm:
+            return LayerNorm(epsilon=layer_norm_epsilon, name=name, dtype=self.dtype_policy)
 
         def drop(rate: float, offset: int) -> keras.layers.Dropout:
             layer_seed = None if seed is None else seed + offset

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfdistil.students.bilstm import BiLSTMStudent
+from tfdistil.students.transformer import TransformerStudent
 
-STUDENTS: dict[str, Any] = {"bilstm": BiLSTMStudent}
+STUDENTS: dict[str, Any] = {"bilstm": BiLSTMStudent, "transformer": TransformerStudent}
 
 
 def build_student(kind: str, **arguments: Any) -> Any:
@@ -24,4 +25,4 @@ def build_student(kind: str, **arguments: Any) -> Any:
     return STUDENTS[kind](**arguments)
 
 
-__all__ = ["STUDENTS", "BiLSTMStudent", "build_student"]
+__all__ = ["STUDENTS", "BiLSTMStudent", "TransformerStudent", "build_student"]

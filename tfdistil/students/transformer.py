@@ -1,0 +1,211 @@
+"""The transformer student of XtremeDistil (Mukherjee & Awadallah 2020, section 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfdistil.encoders.layers import (
+    SEEDS_PER_LAYER,
+    Embeddings,
+    TransformerLayer,
+    attention_bias,
+    normal,
+)
+from tfdistil.students.base import Student
+
+EXPORT_MASK_BIAS = -24.0
+"""Added to attention scores of padding in the exported graph. int8 gives scores and bias one range,
+so a large bias leaves the scores no resolution: on random students of width 128 every bias of -6 to
+-48 costs the same, and -1000 up to five times the error. In float it leaves padding e^-24."""
+
+
+@keras.saving.register_keras_serializable(package="tfdistil")
+class TransformerStudent(Student):
+    """Embeddings of any width, post-norm transformer blocks, and a linear head per task output.
+
+    The embeddings (words and positions of width E, normalized) are turned to the width of the
+    blocks by a linear layer, as in ALBERT (Lan et al. 2020, section 3.1). The text is read off the
+    first position, where every sequence has its ``[CLS]``. All weights exist once it is
+    constructed.
+
+    Args:
+        vocabulary: V, rows of the embedding table.
+        embedding: E, its width.
+        width: of the blocks.
+        layers: number of blocks.
+        outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
+        attention_heads: per block; divides ``width``. None: one for every 32 columns.
+        inner: width of the feed-forward networks. None: four times ``width``.
+        heads: names of the heads; each has logits for every output. A schedule may train several,
+            such as ``logits`` (towards the teacher's) before ``labels``.
+        dropout: rate after the embeddings, on attention probabilities, on what attention and
+            feed-forward network add, and in front of the heads.
+        projection: the teacher's width; adds the signal ``projection`` = ``gelu(W h + b)``
+            (equation 5). None: no projection.
+        head_input: what the heads read: ``hidden`` or ``projection``.
+        max_positions: the longest sequence in pieces.
+        seed: makes initialization and dropout reproducible.
+
+    Raises:
+        ValueError: sizes, outputs, heads or ``head_input`` that do not fit together.
+
+    Signals of `call`:
+        - ``embedding [B, T, E]``, ``hidden/0 [B, T, width]``: what the first block reads.
+        - ``hidden/1`` to ``hidden/<layers>``: what the blocks give; ``hidden`` is the last of them.
+        - ``sentence [B, width]``: ``hidden`` at the first position.
+        - with a projection: ``projection [B, T, width]``, ``sentence_projection [B, width]``.
+        - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
+
+    Layer groups: ``heads``, ``projection`` (where there is one), ``block_<layers>`` to ``block_1``,
+    ``embedding`` (tables, normalization and linear layer).
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        embedding: int,
+        width: int,
+        layers: int,
+        outputs: Mapping[str, tuple[str, int]],
+        attention_heads: int | None = None,
+        inner: int | None = None,
+        heads: Sequence[str] = ("labels",),
+        dropout: float = 0.1,
+        projection: int | None = None,
+        head_input: str = "hidden",
+        max_positions: int = 128,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(
+            vocabulary, embedding, outputs, heads, dropout, projection, head_input, seed, **kwargs
+        )
+        self.width, self.depth, self.max_positions = width, layers, max_positions
+        self.attention_heads = max(1, width // 32) if attention_heads is None else attention_heads
+        self.inner = 4 * width if inner is None else inner
+        for name in ("width", "depth", "attention_heads", "inner", "max_positions"):
+            if getattr(self, name) < 1:
+                key = "layers" if name == "depth" else name
+                raise ValueError(f"{key} must be at least 1, got {getattr(self, name)}")
+        if width % self.attention_heads:
+            raise ValueError(
+                f"width {width} is not divisible by {self.attention_heads} attention heads; "
+                "give attention_heads that divide it"
+            )
+
+        policy = self.dtype_policy
+        self.embedding = Embeddings(
+            vocabulary,
+            embedding,
+            max_positions,
+            type_vocabulary=0,
+            dropout=dropout,
+            initializer_range=_deviation(embedding),
+            seed=self._seed(0),
+            dtype=policy,
+            name="embedding",
+        )
+        self.widening = keras.layers.Dense(
+            width,
+            kernel_initializer=normal(embedding**-0.5, self.seed, 3),
+            dtype=policy,
+            name="widening",
+        )
+        self.blocks = [
+            TransformerLayer(
+                width,
+                self.attention_heads,
+                self.inner,
+                dropout=dropout,
+                attention_dropout=dropout,
+                attention_output_dropout=dropout,
+                initializer_range=_deviation(width),
+                seed=self._seed(number * SEEDS_PER_LAYER),
+                dtype=policy,
+                name=f"block_{number}",
+            )
+            for number in range(1, layers + 1)
+        ]
+        self._add_top((layers + 1) * SEEDS_PER_LAYER)
+        self.build()
+
+    @property
+    def body_signals(self) -> tuple[str, ...]:
+        """``embedding``, ``hidden/0`` to ``hidden/<layers>``, ``hidden``, ``sentence``."""
+        numbered = (f"hidden/{number}" for number in range(self.depth + 1))
+        return ("embedding", *numbered, "hidden", "sentence")
+
+    def _build_body(self) -> int:
+        self.embedding.build()
+        self.widening.build((None, None, self.embedding_width))
+        for block in self.blocks:
+            block.build()
+        return self.width
+
+    def _body(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
+        self._check_length(ids.shape[1])
+        embedding = self.embedding(ids, training=training)
+        hidden = self.widening(embedding)
+        signals = {"embedding": embedding, "hidden/0": hidden}
+        bias = _export_bias(mask) if exporting else attention_bias(mask, self.compute_dtype)
+        for number, block in enumerate(self.blocks, 1):
+            hidden, _ = block(hidden, bias, training=training)
+            signals[f"hidden/{number}"] = hidden
+        return signals | {"hidden": hidden, "sentence": hidden[:, 0]}
+
+    def _check_length(self, length: int | None) -> None:
+        # A length unknown while tracing is checked by the slice of the position table.
+        if length is not None and length > self.max_positions:
+            raise ValueError(
+                f"the sequences have {length} pieces and this student {self.max_positions} "
+                "positions; lower max_length, or build the student with more max_positions"
+            )
+
+    def export_function(
+        self, length: int, batch: int, head: str = "labels"
+    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
+        """See `tfdistil.students.base.Student.export_function`.
+
+        Raises:
+            ValueError: the student has no such head, or ``length`` is more than its positions.
+        """
+        self._check_length(length)
+        return super().export_function(length, batch, head)
+
+    def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """``block_<layers>`` to ``block_1``, ``embedding``."""
+        blocks = [(block.name, block.weights) for block in reversed(self.blocks)]
+        return [*blocks, ("embedding", self.embedding.weights + self.widening.weights)]
+
+    @property
+    def word_embeddings(self) -> keras.Variable:
+        """The embedding table ``[V, E]``."""
+        return self.embedding.words
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor, as plain data."""
+        return super().get_config() | {
+            "width": self.width,
+            "layers": self.depth,
+            "attention_heads": self.attention_heads,
+            "inner": self.inner,
+            "max_positions": self.max_positions,
+        }
+
+
+def _export_bias(mask: Any) -> Any:
+    """`attention_bias` with `EXPORT_MASK_BIAS`, as a gather: a cast from int32 would be float."""
+    table = ops.convert_to_tensor([EXPORT_MASK_BIAS, 0.0])
+    return ops.expand_dims(ops.expand_dims(ops.take(table, mask, axis=0), 1), 1)
+
+
+def _deviation(width: int) -> float:
+    """BERT's 0.02 at a width of 768, and more where it is narrower.
+
+    See `tfdistil.encoders.scratch.scratch_encoder`.
+    """
+    return round(0.55 * width**-0.5, 4)
