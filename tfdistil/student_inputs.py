@@ -1,0 +1,139 @@
+"""What a student reads, made as the recipe says: word pieces with vectors for them, or hashed words.
+
+A kind of student names its reader in the attribute ``reads``; a new way to read is one function
+here and one line in `READS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tfdistil.corpus import Corpus
+from tfdistil.recipe import EmbeddingSpec, StudentSpec
+from tfdistil.students.embeddings import (
+    pca_ppa_embedding,
+    read_vectors,
+    svd_embedding,
+    vectors_for_vocabulary,
+    vectors_of_pieces,
+)
+from tfdistil.tasks import Task
+from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
+from tfdistil.text.prune import occurring_pieces, prune_tokenizer
+from tfdistil.text.subwords import SubwordFeaturizer
+from tfdistil.text.train_tokenizer import train_wordpiece
+
+
+@dataclass(frozen=True)
+class StudentInputs:
+    """What feeds a student.
+
+    Attributes:
+        featurizer: makes its inputs.
+        arguments: what its constructor has to know of them.
+        table: word embeddings to begin with, ``[V, E]``; None for random ones, or none at all.
+        facts: counts worth reporting.
+    """
+
+    featurizer: Featurizer
+    arguments: dict[str, Any]
+    table: np.ndarray | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def alignment(task: Task) -> Literal["first", "x"]:
+    """Which pieces of a word are scored, by whether the task has the label ``X``."""
+    return "x" if any(o.labels[-1:] == ("X",) for o in task.outputs) else "first"
+
+
+def sentences(corpus: Corpus) -> Iterable[tuple[str, ...]]:
+    """All sentences of train and transfer, both of each pair."""
+    for example in (*corpus.train, *corpus.transfer):
+        yield tuple(example.words)
+        if example.second:
+            yield tuple(example.second)
+
+
+def piece_inputs(
+    spec: StudentSpec, tokenizer: Any, vectors: np.ndarray, corpus: Corpus, seed: int
+) -> StudentInputs:
+    """Word pieces: the teacher's, those of them that occur, or a vocabulary of the student's own.
+
+    Args:
+        spec: of the student.
+        tokenizer: the teacher's.
+        vectors: the teacher's word embeddings, ``[V, D]``.
+        corpus: what has to be spelled.
+        seed: of vectors for pieces that have none.
+    """
+    if spec.tokenizer is not None:
+        texts = (" ".join(words) for words in sentences(corpus))
+        own = train_wordpiece(texts, spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase)
+        vectors = vectors_of_pieces(vectors, tokenizer, own)
+        kept = own
+    elif spec.prune_vocabulary:
+        words = (word for sentence in sentences(corpus) for word in sentence)
+        kept, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, words))
+        vectors = vectors[old]
+    else:
+        kept = tokenizer
+    facts = {"pieces": len(vectors), "teacher_pieces": tokenizer.get_vocab_size()}
+    table, overlap = _table(spec.embedding, vectors, kept, seed)
+    if overlap is not None:
+        facts["pieces_with_vectors"] = overlap
+    featurizer = SubwordFeaturizer.from_tokenizer(
+        kept, spec.max_length, alignment=alignment(corpus.task), token_types=False
+    )
+    arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.width}
+    return StudentInputs(featurizer, arguments, table, facts)
+
+
+def _table(
+    spec: EmbeddingSpec, vectors: np.ndarray, tokenizer: Any, seed: int
+) -> tuple[np.ndarray | None, int | None]:
+    """Word embeddings to begin with, and how many pieces a file of vectors knows."""
+    if spec.init == "svd":
+        return svd_embedding(vectors, spec.width), None
+    if spec.init == "pca_ppa":
+        return pca_ppa_embedding(vectors, spec.width, spec.directions), None
+    if spec.init == "teacher":
+        return vectors, None
+    if spec.init == "vectors":
+        assert spec.vectors is not None
+        pieces = [tokenizer.id_to_token(i) or "" for i in range(len(vectors))]
+        spelled = {p.removeprefix("##").removeprefix("▁").removeprefix("Ġ") for p in pieces}
+        wanted = spelled | {piece.lower() for piece in spelled}
+        found = vectors_for_vocabulary(pieces, read_vectors(Path(spec.vectors), wanted), seed)
+        return found.table, int(found.known.sum())
+    return None, None
+
+
+def projection_inputs(
+    spec: StudentSpec, tokenizer: Any, vectors: np.ndarray, corpus: Corpus, seed: int
+) -> StudentInputs:
+    """Hashed words: nothing but the words themselves decides about the inputs."""
+    del tokenizer, vectors, corpus, seed
+    keys = spec.hashing
+    projection = ProjectionSpec(
+        families=tuple(keys.families.items()),
+        map=keys.map,
+        normalization=keys.normalization,
+        lowercase=keys.lowercase,
+        capitalization=keys.capitalization,
+        eos=keys.eos,
+    )
+    arguments = {"features": projection.features, "ternary_map": projection.map}
+    return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), arguments)
+
+
+READS: dict[str, Callable[..., StudentInputs]] = {
+    "pieces": piece_inputs,
+    "hashes": projection_inputs,
+}
+"""By the word a kind of student has in ``reads``."""
