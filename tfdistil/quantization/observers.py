@@ -30,7 +30,7 @@ class RangeObserver(keras.layers.Layer):
     def __init__(
         self,
         engine: str | None,
-        momentum: float = 0.99,
+        momentum: float = 0.95,
         covers: Limits = (0.0, 0.0),
         **kwargs: Any,
     ):

@@ -336,7 +336,9 @@ class PqrnnStudent(keras.Model):
             ValueError: an unknown engine, or a student that is quantized already.
         """
         if self._rounding.quantizes:
-            raise ValueError(f"this student is quantized by {self._arguments['quantize']!r} already")
+            raise ValueError(
+                f"this student is quantized by {self._arguments['quantize']!r} already"
+            )
         student = type(self)(**{**self.get_config(), "quantize": engine})
         own = {_inner_path(weight): weight for weight in student.weights}
         for weight in self.weights:

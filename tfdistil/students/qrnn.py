@@ -140,14 +140,19 @@ class BiQRNN(keras.layers.Layer):
 
     def _gates(self, directions: list[tuple[Any, Any]]) -> dict[str, Any]:
         """Activated gates by letter, ``[B, T, 2S]`` each, from pre-activations and their mask."""
-        s, within = self.units, self._within_tanh
-        # A candidate of 0 adds nothing to the state: that is how padding is left out.
-        z = [within(within(ops.tanh(x[..., :s])) * real) for x, real in directions]
-        rest = [self._rounding.activation(ops.sigmoid(x[..., s:]), *SIGMOID) for x, _ in directions]
-        return {"z": ops.concatenate(z, axis=-1)} | {
-            letter: ops.concatenate([x[..., n * s : (n + 1) * s] for x in rest], axis=-1)
-            for n, letter in enumerate(POOLINGS[self.pooling][1:])
-        }
+        gates = {}
+        for n, letter in enumerate(POOLINGS[self.pooling]):
+            both = []
+            for x, real in directions:
+                x = x[..., n * self.units : (n + 1) * self.units]
+                if letter == "z":
+                    # A candidate of 0 adds nothing to the state: that is how padding is left out.
+                    x = self._within_tanh(self._within_tanh(ops.tanh(x)) * real)
+                else:
+                    x = self._rounding.activation(ops.sigmoid(x), *SIGMOID)
+                both.append(x)
+            gates[letter] = ops.concatenate(both, axis=-1)
+        return gates
 
     def _within_tanh(self, x: Any) -> Any:
         return self._rounding.activation(x, *TANH)

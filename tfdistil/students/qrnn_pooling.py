@@ -49,10 +49,13 @@ def pool_unrolled(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
 
     This is what a device runs.
     """
-    gates, added = ops.unstack(f, axis=1), ops.unstack(u, axis=1)
-    # The first state starts from zero: its forget gate has nothing to keep.
+    if u.shape[1] == 1:
+        return u
+    # The first state starts from zero. Its forget gate is cut off before the others are taken
+    # apart: a tensor without readers would be kept in float by int8 conversion.
+    gates, added = ops.unstack(f[:, 1:], axis=1), ops.unstack(u, axis=1)
     states = [added[0]]
-    for gate, new in zip(gates[1:], added[1:], strict=True):
+    for gate, new in zip(gates, added[1:], strict=True):
         states.append(rounding(rounding(gate * states[-1]) + new))
     return ops.stack(states, axis=1)
 
