@@ -15,6 +15,7 @@ from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
 from tfdistil.students.device_ops import argmax, gather
 from tfdistil.students.heads import OutputSpec, check_heads, check_outputs
+from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
 
@@ -102,7 +103,7 @@ class PqrnnStudent(keras.Model):
             raise ValueError(f"features is a positive multiple of 4 (4 per byte), got {features}")
         if layers < 1:
             raise ValueError(f"a pQRNN has at least one QRNN layer, got {layers}")
-        self._arguments = {
+        self._arguments: dict[str, Any] = {
             "outputs": {name: list(spec) for name, spec in self.outputs_spec.items()},
             "features": features,
             "bottleneck": bottleneck,
@@ -120,11 +121,11 @@ class PqrnnStudent(keras.Model):
             "quantize": quantize,
             "seed": seed,
         }
-        self.features, self.width = features, 2 * state
+        self.features = features
         self._rounding = find_engine(quantize)
         self._table = ternary_table(ternary_map).astype(np.float32)
-        norm = {"momentum": momentum, "epsilon": epsilon}
-        common = {"l2": l2, "quantize": quantize}
+        norm: dict[str, Any] = {"momentum": momentum, "epsilon": epsilon}
+        common: dict[str, Any] = {"l2": l2, "quantize": quantize}
 
         self.feature_dropout = keras.layers.Dropout(
             projection_dropout, seed=self._seed(0), name="feature_dropout"
@@ -187,10 +188,11 @@ class PqrnnStudent(keras.Model):
         del input_shape
         if self.bottleneck.built:
             return
-        width = self.features
-        for layer in (self.bottleneck, *self.qrnns):
+        self.bottleneck.build((None, None, self.features))
+        width = self.bottleneck.units
+        for layer in self.qrnns:
             layer.build((None, None, width))
-            width = self.width if layer is not self.bottleneck else self.bottleneck.units
+            width = 2 * layer.units
         if self.attention is not None:
             self.attention.build((None, None, width))
         for head in self.head_layers.values():
@@ -379,52 +381,6 @@ class PqrnnStudent(keras.Model):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
         return super().get_config() | self._arguments
-
-
-@keras.saving.register_keras_serializable(package="tfdistil")
-class IntentCondition(keras.layers.Layer):
-    """Adds ``W[intent]`` to the logits of every word (section 4.1).
-
-    Args:
-        intents: I, rows of W; they start at 0.
-        units: A, its columns: the size of the word-level output.
-        l2: adds ``l2 * sum(W ** 2)`` to the losses.
-        quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
-    """
-
-    def __init__(
-        self, intents: int, units: int, l2: float = 0.0, quantize: str | None = None, **kwargs: Any
-    ):
-        super().__init__(**kwargs)
-        self.intents, self.units, self.l2, self.quantize = intents, units, l2, quantize
-        self._rounding = find_engine(quantize)
-        self.range = RangeObserver(quantize, name="range")
-
-    def build(self, input_shape: Any = None) -> None:
-        """Create ``kernel [I, A]``."""
-        self.kernel = self.add_weight(
-            shape=(self.intents, self.units),
-            initializer="zeros",
-            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
-            name="kernel",
-        )
-        self.range.build((None, None, self.units))
-        super().build(input_shape)
-
-    def call(self, logits: Any, intent: Any, real: Any, training: bool | None = None) -> Any:
-        """``logits [B, T, A]`` of texts with these intents, int ``[B]``; ``real [B, T, 1]``."""
-        table = self._rounding.kernel(self.kernel, per_channel=False)
-        added = ops.expand_dims(gather(table, intent), 1)
-        return self.range(logits + added, real, training=training)
-
-    def get_config(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return super().get_config() | {
-            "intents": self.intents,
-            "units": self.units,
-            "l2": self.l2,
-            "quantize": self.quantize,
-        }
 
 
 def _inner_path(weight: keras.Variable) -> str:
