@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -68,5 +72,31 @@ def test_no_engine_is_float_arithmetic():
     assert not engine.quantizes
     assert engine.activation(x, -1, 1) is x
     assert engine.kernel(x) is x
-    with pytest.raises(ValueError, match="unknown quantization engine 'x'; use keras, or None"):
+    with pytest.raises(
+        ValueError, match="unknown quantization engine 'x'; use keras, tfmot, or None"
+    ):
         find_engine("x")
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+def test_engines_agree_to_the_bit(per_channel):
+    rng = np.random.default_rng(4)
+    keras_engine, tfmot = find_engine("keras"), find_engine("tfmot")
+    x = rng.normal(size=(2, 5, 7, 4)).astype(np.float32)
+    np.testing.assert_array_equal(keras_engine.kernel(x, per_channel), tfmot.kernel(x, per_channel))
+    np.testing.assert_array_equal(
+        keras_engine.activation(x, -1.3, 2.1), tfmot.activation(x, -1.3, 2.1)
+    )
+
+
+def test_tfmot_leaves_the_environment_as_it_is():
+    code = (
+        "import os, numpy; from tfdistil.quantization import find_engine;"
+        "find_engine('tfmot').activation(numpy.ones(3, 'float32'), -1.0, 1.0);"
+        "print(os.environ.get('TF_USE_LEGACY_KERAS'))"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.split() == ["None"]

@@ -136,6 +136,18 @@ def test_every_tensor_is_on_its_grid(trained):
         assert len(np.unique(np.round(steps))) > 8
 
 
+def test_engines_round_alike():
+    student, (inputs, *_) = make(layers=1), data(8, 6)
+    student(inputs, training=True)
+    found = []
+    for engine in ("keras", "tfmot"):
+        quantized = student.quantized(engine)
+        quantized(inputs, training=True)
+        found.append(quantized(inputs))
+    for name, value in found[0].items():
+        np.testing.assert_array_equal(found[1][name], value)
+
+
 def test_statistics_rest_for_the_last_half():
     seen = []
     student = make(quantize="keras", layers=1)

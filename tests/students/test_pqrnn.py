@@ -278,7 +278,7 @@ def test_export_function_refuses_an_unknown_head():
         ({"pooling": "x"}, "one of f, fo, ifo; got 'x'"),
         ({"zoneout": 1.0}, "below 1; got 1.0"),
         ({"ternary_map": "x"}, "unknown map 'x'"),
-        ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, or None"),
+        ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, tfmot, or None"),
         ({"heads": "labels"}, "different names"),
         ({"outputs": {}}, "at least one output"),
     ],

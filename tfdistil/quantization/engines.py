@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import keras
@@ -95,7 +96,13 @@ class KerasEngine:
         )
 
 
-ENGINES: dict[str, Engine] = {"keras": KerasEngine()}
+def _tfmot() -> Engine:
+    from tfdistil.quantization.tfmot import TfmotEngine
+
+    return TfmotEngine()
+
+
+ENGINES: dict[str, Callable[[], Engine]] = {"keras": KerasEngine, "tfmot": _tfmot}
 
 
 def find_engine(name: str | None) -> Engine:
@@ -111,4 +118,4 @@ def find_engine(name: str | None) -> Engine:
             f"unknown quantization engine {name!r}; use {', '.join(sorted(ENGINES))}, or None for "
             "float"
         )
-    return ENGINES[name]
+    return ENGINES[name]()
