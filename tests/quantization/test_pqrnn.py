@@ -148,6 +148,7 @@ def test_engines_round_alike():
         np.testing.assert_array_equal(found[1][name], value)
 
 
+@pytest.mark.slow
 def test_statistics_rest_for_the_last_half():
     seen = []
     student = make(quantize="keras", layers=1)

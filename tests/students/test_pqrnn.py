@@ -6,7 +6,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
 
+from tfdistil.export.convert import Entry, convert
+from tfdistil.export.inspect import inspect_model
 from tfdistil.students.pqrnn import PqrnnStudent, ternary_table
 
 TASKS = {
@@ -263,6 +266,36 @@ def test_unknown_lengths_are_the_same():
     expected = model(rows)
     for signal, value in run({k: tf.constant(v) for k, v in rows.items()}).items():
         np.testing.assert_allclose(value, expected[signal], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantize", ["int8", "dynamic", "float16", "none"])
+def test_exports_one_row_and_many(quantize):
+    rows = batch(np.random.default_rng(0).integers(2, 7, 32), 6)
+    model = trained(make(), rows)
+    entries = {
+        signature: Entry(*model.export_function(6, size))
+        for signature, size in (("online", 1), ("batch", 4))
+    }
+    flatbuffer = convert(model, entries, quantize, rows)
+    graph = inspect_model(flatbuffer)
+    assert (graph.flex, graph.custom) == ((), ())
+    assert quantize != "int8" or graph.float_operator_count == 0
+    expected, interpreter = model(rows), Interpreter(model_content=flatbuffer)
+    bound = {"none": 1e-5, "float16": 5e-3, "dynamic": 0.05, "int8": 0.2}[quantize]
+    for signature, size in (("online", 1), ("batch", 4)):
+        runner = interpreter.get_signature_runner(signature)
+        details = runner.get_output_details()
+        for start in range(0, 16, size):
+            cut = slice(start, start + size)
+            found = runner(**{k: v[cut] for k, v in rows.items()})
+            # What the slots add depends on a decision, which rounding may change.
+            scale, zero = details["intent"]["quantization"]
+            intent = found["intent"].astype(np.float32)
+            intent = (intent - zero) * scale if quantize == "int8" else intent
+            logits = np.asarray(expected["labels/intent"])
+            assert np.abs(intent - logits[cut]).mean() < bound * logits.std()
+            assert found["slots"].shape == (size, 6, 5)
 
 
 def test_export_function_refuses_an_unknown_head():
