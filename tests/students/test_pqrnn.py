@@ -1,0 +1,321 @@
+"""The pQRNN student: its parts put together, and what every student must do."""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+
+from tfdistil.export.convert import Entry, convert
+from tfdistil.export.inspect import inspect_model
+from tfdistil.students.pqrnn import PqrnnStudent, ternary_table
+
+TASKS = {
+    "tags": {"tags": ("word", 5)},
+    "intent_slots": {"slots": ("word", 5), "intent": ("sequence", 3)},
+    "classes": {"class": ("sequence", 4)},
+}
+SMALL = {"features": 32, "bottleneck": 8, "layers": 2, "state": 6, "momentum": 0.8}
+every_task = pytest.mark.parametrize("task", TASKS)
+
+
+def make(task="intent_slots", seed=1, **options):
+    return PqrnnStudent(TASKS[task], seed=seed, **{**SMALL, **options})
+
+
+def batch(lengths, time, seed=0, features=32):
+    mask = (np.arange(time) < np.array(lengths)[:, None]).astype(np.int32)
+    rng = np.random.default_rng(seed)
+    fingerprint = rng.integers(0, 256, (*mask.shape, features // 4)) * mask[..., None]
+    return {"fingerprint": fingerprint.astype(np.uint8), "attention_mask": mask}
+
+
+def trained(model, rows, steps=6, seed=2):
+    """The model after some steps, whose statistics and ranges know such rows."""
+    rng = np.random.default_rng(seed)
+    for condition in model.conditions.values():
+        condition.kernel.assign(rng.normal(size=condition.kernel.shape).astype(np.float32))
+    for _ in range(steps):
+        model(rows, training=True)
+    return model
+
+
+def test_ternary_table():
+    table = ternary_table("balanced")
+    assert table.shape == (256, 4)
+    assert table[0b11_10_01_00].tolist() == [0, 1, -1, 0]
+    assert ternary_table("paper")[0b11_10_01_00].tolist() == [-1, 0, 0, 1]
+    for name in ("balanced", "paper"):
+        assert {v: int((ternary_table(name) == v).sum()) for v in (-1, 0, 1)} == {
+            -1: 256,
+            0: 512,
+            1: 256,
+        }
+    with pytest.raises(ValueError, match="unknown map 'x'; use one of balanced, paper"):
+        ternary_table("x")
+
+
+def test_the_defaults_have_two_million_parameters():
+    student = PqrnnStudent({"slots": ("word", 78), "intent": ("sequence", 117)})
+    assert 1.85e6 < student.count_params() < 2e6
+    assert [layer.zoneout for layer in student.qrnns] == [0.5, 0.25, 0.125, 0.0625]
+
+
+@every_task
+def test_signals_have_the_declared_levels_and_shapes(task):
+    model = make(task, heads=("labels", "logits"))
+    signals = model(batch([4, 2, 7], 7))
+    assert tuple(signals) == model.signals()
+    assert ("sentence" in signals) == (task != "tags")
+    for signal, value in signals.items():
+        assert value.shape[0] == 3
+        assert value.dtype == tf.float32
+        assert (value.shape[1:2] == (7,) and value.ndim == 3) == (model.level(signal) == "subword")
+    for head in ("labels", "logits"):
+        for output, (_, size) in TASKS[task].items():
+            assert signals[f"{head}/{output}"].shape[-1] == size
+    with pytest.raises(KeyError, match="no signal 'x'"):
+        model.level("x")
+
+
+def test_bottleneck_and_encoder_by_hand():
+    model = trained(make(projection_dropout=0.0), rows := batch([3, 7], 7))
+    real = rows["attention_mask"][..., None].astype(np.float32)
+    pairs = (rows["fingerprint"][..., None] >> np.array([0, 2, 4, 6])) & 3
+    x = np.array([0, 1, -1, 0])[pairs].reshape(2, 7, 32)
+    norm = model.bottleneck.norm
+    y = x @ np.asarray(model.bottleneck.kernel)[0, 0] - np.array(norm.statistics.mean)
+    y = y / np.sqrt(np.array(norm.statistics.variance) + 1e-3) * np.array(norm.gamma)
+    embedding = np.maximum(y + np.array(norm.beta), 0) * real
+    signals = model(rows)
+    np.testing.assert_allclose(signals["embedding"], embedding, atol=1e-5)
+    hidden = signals["embedding"]
+    for layer in model.qrnns:
+        hidden = layer(hidden, real)
+    np.testing.assert_allclose(signals["hidden"], hidden, atol=1e-6)
+
+
+@pytest.mark.parametrize("quantize", [None, "keras"])
+@every_task
+def test_a_few_steps_lower_the_loss_and_reach_every_weight(task, quantize):
+    model = make(task, quantize=quantize, projection_dropout=0.0, zoneout=0.1)
+    inputs = batch([5, 3, 8, 6], 8)
+    rng = np.random.default_rng(2)
+    gold = {
+        name: rng.integers(0, size, (4, 8) if level == "word" else (4,)).astype(np.int32)
+        for name, (level, size) in TASKS[task].items()
+    }
+    inputs |= {f"target/{name}": ids for name, ids in gold.items() if ids.ndim == 1}
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    optimizer, losses = keras.optimizers.Adam(0.02), []
+    for _ in range(15):
+        with tf.GradientTape() as tape:
+            signals = model(inputs, training=True)
+            loss = sum(loss_of(ids, signals[f"labels/{name}"]) for name, ids in gold.items())
+        gradients = tape.gradient(loss, model.trainable_variables)
+        for gradient, weight in zip(gradients, model.trainable_variables, strict=True):
+            assert gradient is not None, weight.path
+            reached = np.asarray(tf.convert_to_tensor(gradient)).any()
+            assert reached or losses, weight.path  # ranges may cut gradients off later
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        losses.append(float(loss))
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_padding_and_batch_invariance():
+    lengths = [4, 2, 7]
+    rows = batch(lengths, 7)
+    model = trained(make(pooling="ifo", taps=3), rows)
+    together = model(rows)
+    wide = {k: np.pad(v, [(0, 0), (0, 5)] + [(0, 0)] * (v.ndim - 2)) for k, v in rows.items()}
+    wide["fingerprint"][wide["attention_mask"] == 0] = 9  # whatever is there
+    padded = model(wide)
+    for n, length in enumerate(lengths):
+        alone = model({k: v[n : n + 1, :length] for k, v in rows.items()})
+        for signal in model.signals():
+            cut = slice(None, length) if model.level(signal) == "subword" else slice(None)
+            expected = np.asarray(alone[signal])[0]
+            np.testing.assert_allclose(together[signal][n][cut], expected, atol=1e-5)
+            np.testing.assert_allclose(padded[signal][n][cut], expected, atol=1e-5)
+
+
+def test_padding_changes_no_training_step():
+    """Statistics, moving averages and the loss' gradients are those of the real positions."""
+    rows = batch([4, 2, 7], 7)
+    wide = {k: np.pad(v, [(0, 0), (0, 9)] + [(0, 0)] * (v.ndim - 2)) for k, v in rows.items()}
+    found = []
+    for inputs in (rows, wide):
+        model = make(projection_dropout=0.0, zoneout=0.0)
+        with tf.GradientTape() as tape:
+            signals = model(inputs, training=True)
+            loss = tf.reduce_sum(
+                signals["labels/slots"][:, :7] ** 2 * rows["attention_mask"][..., None]
+            )
+            loss += tf.reduce_sum(signals["labels/intent"] ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        found.append(
+            [np.asarray(tf.convert_to_tensor(g)) for g in gradients]
+            + [np.asarray(w) for w in model.non_trainable_weights]
+        )
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_without_a_mask_everything_is_real():
+    model = make()
+    rows = batch([6, 6], 6)
+    bare = model({"fingerprint": rows["fingerprint"]})
+    np.testing.assert_array_equal(bare["labels/slots"], model(rows)["labels/slots"])
+
+
+def test_slots_depend_on_the_intent():
+    rows = batch([4, 6], 6)
+    model = trained(make(zoneout=0.0, projection_dropout=0.0), rows)
+    table = np.asarray(model.conditions["labels/slots"].kernel)
+    signals = model(rows)
+    predicted = np.asarray(signals["labels/intent"]).argmax(-1)
+    free = np.asarray(model.head_layers["labels/slots"](signals["hidden"]))
+    np.testing.assert_allclose(signals["labels/slots"], free + table[predicted][:, None], atol=1e-5)
+
+    def chosen(training=True, **given):
+        """The intents that slots depended on, read off the difference to none."""
+        given = {name.replace("_", "/", 2): value for name, value in given.items()}
+        found = model({**rows, **given}, training=training)
+        free = model.head_layers["labels/slots"](found["hidden"])
+        added = np.asarray(found["labels/slots"] - free)[:, 0]
+        return [int(np.abs(table - row).sum(-1).argmin()) for row in added], np.asarray(
+            found["labels/intent"]
+        ).argmax(-1).tolist()
+
+    teacher = np.array([[0, 9, 0], [0, 0, 9]], np.float32)
+    assert chosen(target_intent=np.array([2, 0], np.int32))[0] == [2, 0]
+    assert chosen(target_intent=np.array([2, -1], np.int32), teacher_logits_intent=teacher)[0] == [
+        2,
+        2,
+    ]
+    assert chosen(teacher_logits_intent=teacher)[0] == [1, 2]
+    intents, own = chosen(target_intent=np.array([-1, -1], np.int32))
+    assert intents == own
+    # At inference nobody knows.
+    intents, own = chosen(training=False, target_intent=np.array([2, 0], np.int32))
+    assert intents == own == predicted.tolist()
+
+
+@pytest.mark.parametrize("quantize", [None, "keras"])
+@every_task
+def test_groups_hold_every_weight_once(task, quantize):
+    model = make(task, quantize=quantize, heads=("labels", "logits"), pooling="ifo")
+    groups = dict(model.layer_groups())
+    names = ["heads", "encoder", "bottleneck", "statistics", *(["ranges"] if quantize else [])]
+    assert list(groups) == names
+    grouped = [w.path for group in groups.values() for w in group]
+    assert sorted(grouped) == sorted(w.path for w in model.weights)
+    assert len(set(grouped)) == len(grouped)
+    assert {w.path.split("/")[-1] for w in groups["statistics"]} == {"mean", "variance"}
+    assert not any(w.trainable for n in names[3:] for w in groups[n])
+
+
+def test_losses_are_the_squares_of_all_kernels():
+    model = make(l2=0.01)
+    kernels = [w for w in model.trainable_weights if w.name == "kernel"]
+    assert len(kernels) == 1 + 2 * 2 + 1 + 2 + 1
+    expected = 0.01 * sum((np.asarray(w) ** 2).sum() for w in kernels)
+    np.testing.assert_allclose(sum(model.losses), expected, rtol=1e-5)
+    assert make(l2=0.0).losses == []
+
+
+def test_same_seed_same_training():
+    rows = batch([4, 6], 6)
+    first, again, other = (make(seed=seed) for seed in (1, 1, 2))
+    for a, b in zip(first.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        first(rows, training=True)["hidden"], again(rows, training=True)["hidden"]
+    )
+    assert not np.array_equal(first.bottleneck.kernel, other.bottleneck.kernel)
+
+
+@pytest.mark.parametrize("quantize", [None, "keras"])
+def test_saves_and_loads(quantize, tmp_path):
+    rows = batch([4, 6], 6)
+    model = trained(make(quantize=quantize, pooling="ifo", name="student"), rows)
+    expected = model(rows)
+    model.save(tmp_path / "whole.keras")
+    model.save_weights(tmp_path / "w.weights.h5")
+    rebuilt = make(seed=5, quantize=quantize, pooling="ifo")
+    rebuilt.load_weights(tmp_path / "w.weights.h5")
+    loaded = keras.models.load_model(tmp_path / "whole.keras")
+    for other in (loaded, rebuilt):
+        found = other(rows)
+        assert set(found) == set(expected)
+        for signal, value in expected.items():
+            np.testing.assert_array_equal(found[signal], value)
+    assert loaded.get_config() == model.get_config()
+
+
+def test_unknown_lengths_are_the_same():
+    rows = batch([4, 6], 6)
+    model = trained(make(pooling="ifo"), rows)
+    signature = {
+        "fingerprint": tf.TensorSpec((None, None, 8), tf.uint8),
+        "attention_mask": tf.TensorSpec((None, None), tf.int32),
+    }
+    run = tf.function(lambda x: model(x, training=False), input_signature=[signature])
+    expected = model(rows)
+    for signal, value in run({k: tf.constant(v) for k, v in rows.items()}).items():
+        np.testing.assert_allclose(value, expected[signal], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("quantize", ["int8", "dynamic", "float16", "none"])
+def test_exports_one_row_and_many(quantize):
+    rows = batch(np.random.default_rng(0).integers(2, 7, 32), 6)
+    model = trained(make(), rows)
+    entries = {
+        signature: Entry(*model.export_function(6, size))
+        for signature, size in (("online", 1), ("batch", 4))
+    }
+    flatbuffer = convert(model, entries, quantize, rows)
+    graph = inspect_model(flatbuffer)
+    assert (graph.flex, graph.custom) == ((), ())
+    assert quantize != "int8" or graph.float_operator_count == 0
+    expected, interpreter = model(rows), Interpreter(model_content=flatbuffer)
+    bound = {"none": 1e-5, "float16": 5e-3, "dynamic": 0.05, "int8": 0.2}[quantize]
+    for signature, size in (("online", 1), ("batch", 4)):
+        runner = interpreter.get_signature_runner(signature)
+        details = runner.get_output_details()
+        for start in range(0, 16, size):
+            cut = slice(start, start + size)
+            found = runner(**{k: v[cut] for k, v in rows.items()})
+            # What the slots add depends on a decision, which rounding may change.
+            scale, zero = details["intent"]["quantization"]
+            intent = found["intent"].astype(np.float32)
+            intent = (intent - zero) * scale if quantize == "int8" else intent
+            logits = np.asarray(expected["labels/intent"])
+            assert np.abs(intent - logits[cut]).mean() < bound * logits.std()
+            assert found["slots"].shape == (size, 6, 5)
+
+
+def test_export_function_refuses_an_unknown_head():
+    with pytest.raises(ValueError, match="no head 'x'; this student has labels"):
+        make().export_function(8, 1, "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"features": 10}, "multiple of 4 .4 per byte., got 10"),
+        ({"layers": 0}, "at least one QRNN layer, got 0"),
+        ({"pooling": "x"}, "one of f, fo, ifo; got 'x'"),
+        ({"zoneout": 1.0}, "below 1; got 1.0"),
+        ({"ternary_map": "x"}, "unknown map 'x'"),
+        ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, tfmot, or None"),
+        ({"heads": "labels"}, "different names"),
+        ({"outputs": {}}, "at least one output"),
+    ],
+)
+def test_errors(change, text):
+    with pytest.raises(ValueError, match=text):
+        PqrnnStudent(**{"outputs": TASKS["tags"], **SMALL, **change})

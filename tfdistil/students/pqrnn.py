@@ -1,0 +1,388 @@
+"""The pQRNN student (Kaliamoorthi et al. 2021, sections 3.4 and 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfdistil.quantization.engines import TERNARY, find_engine
+from tfdistil.quantization.observers import RangeObserver
+from tfdistil.students.attention_pooling import AttentionPooling
+from tfdistil.students.convolution import Linear, NormalizedConvolution
+from tfdistil.students.device_ops import argmax, gather
+from tfdistil.students.heads import OutputSpec, check_heads, check_outputs
+from tfdistil.students.intent_condition import IntentCondition
+from tfdistil.students.masked_batch_norm import MaskedStatistics
+from tfdistil.students.qrnn import BiQRNN
+
+TERNARY_MAPS = {"balanced": (0, 1, -1, 0), "paper": (-1, 0, 0, 1)}
+"""What two bits stand for: the values of 00, 01, 10 and 11."""
+
+
+def ternary_table(map_name: str) -> np.ndarray:
+    """The four features of each byte, the lowest two bits first: int8 ``[256, 4]``.
+
+    Raises:
+        ValueError: an unknown map.
+    """
+    if map_name not in TERNARY_MAPS:
+        raise ValueError(f"unknown map {map_name!r}; use one of {', '.join(TERNARY_MAPS)}")
+    pairs = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
+    return np.array(TERNARY_MAPS[map_name], np.int8)[pairs]
+
+
+@keras.saving.register_keras_serializable(package="tfdistil")
+class PqrnnStudent(keras.Model):
+    """Hashed words, a bottleneck, bidirectional QRNNs, and slots that depend on the intent.
+
+    A word is a fingerprint of 2N bits, made on the host; every position is a word. There is no
+    vocabulary and no embedding table. All weights exist once it is constructed.
+
+    Where there are outputs per word and exactly one per text, the slots' logits are
+    ``Linear(O) + W[intent]``, so that ``P(i, a | q) = P(a | i, q) P(i | q)``. The intent is the
+    predicted one; in training the gold one, or where there is none the teacher's best.
+
+    Args:
+        outputs: task output to ``(level, size)``, such as ``{"slots": ("word", 9), "intent":
+            ("sequence", 3)}``; either level alone makes it a tagger or a classifier.
+        features: N, ternary features of a word; a multiple of 4.
+        bottleneck: B, width of ``relu(BN(X W))``. A bias would be taken out by the normalisation.
+        layers: L, QRNN layers.
+        state: S, width of each direction.
+        taps: k, kernel width of the QRNNs.
+        pooling: ``f``, ``fo`` or ``ifo``, see `tfdistil.students.qrnn.BiQRNN`.
+        zoneout: b; layer l of 1 ... L uses the probability ``b ** l``.
+        projection_dropout: rate on the ternary features. (The paper gives 0.8 without saying
+            whether that is kept; here 0.2 are dropped.)
+        l2: adds ``l2 * sum(w ** 2)`` over all kernels and the intent's W, but not over biases,
+            gains and offsets, to the losses.
+        momentum, epsilon: of all normalisations: a moving average keeps ``momentum`` of itself,
+            ``epsilon`` is added to variances.
+        ternary_map: a key of `TERNARY_MAPS`.
+        heads: names of the heads; each has logits for every output.
+        quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
+        seed: makes initialization, dropout and zoneout reproducible.
+
+    Raises:
+        ValueError: arguments outside their ranges, or that do not fit together.
+
+    Signals of `call`:
+        - ``embedding [B, T, bottleneck]``, ``hidden [B, T, 2S]``, both 0 at padding.
+        - with an output per text: ``sentence [B, 2S]``, the attention's.
+        - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
+    """
+
+    def __init__(
+        self,
+        outputs: Mapping[str, tuple[str, int]],
+        features: int = 1024,
+        bottleneck: int = 256,
+        layers: int = 4,
+        state: int = 128,
+        taps: int = 2,
+        pooling: str = "fo",
+        zoneout: float = 0.5,
+        projection_dropout: float = 0.2,
+        l2: float = 1e-5,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        ternary_map: str = "balanced",
+        heads: Sequence[str] = ("labels",),
+        quantize: str | None = None,
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.outputs_spec = check_outputs(outputs)
+        self.head_names = check_heads(heads)
+        if features < 4 or features % 4:
+            raise ValueError(f"features is a positive multiple of 4 (4 per byte), got {features}")
+        if layers < 1:
+            raise ValueError(f"a pQRNN has at least one QRNN layer, got {layers}")
+        self._arguments: dict[str, Any] = {
+            "outputs": {name: list(spec) for name, spec in self.outputs_spec.items()},
+            "features": features,
+            "bottleneck": bottleneck,
+            "layers": layers,
+            "state": state,
+            "taps": taps,
+            "pooling": pooling,
+            "zoneout": zoneout,
+            "projection_dropout": projection_dropout,
+            "l2": l2,
+            "momentum": momentum,
+            "epsilon": epsilon,
+            "ternary_map": ternary_map,
+            "heads": list(self.head_names),
+            "quantize": quantize,
+            "seed": seed,
+        }
+        self.features = features
+        self._rounding = find_engine(quantize)
+        self._table = ternary_table(ternary_map).astype(np.float32)
+        norm: dict[str, Any] = {"momentum": momentum, "epsilon": epsilon}
+        common: dict[str, Any] = {"l2": l2, "quantize": quantize}
+
+        self.feature_dropout = keras.layers.Dropout(
+            projection_dropout, seed=self._seed(0), name="feature_dropout"
+        )
+        self.bottleneck = NormalizedConvolution(
+            bottleneck, relu=True, seed=self._seed(1), name="bottleneck", **norm, **common
+        )
+        self.qrnns = [
+            BiQRNN(
+                state,
+                taps,
+                pooling,
+                zoneout**layer,
+                seed=self._seed(10 * layer),
+                name=f"qrnn_{layer}",
+                **norm,
+                **common,
+            )
+            for layer in range(1, layers + 1)
+        ]
+        levels = [spec.level for spec in self.outputs_spec.values()]
+        self.attention = (
+            AttentionPooling(seed=self._seed(2), name="attention", **common)
+            if "sequence" in levels
+            else None
+        )
+        self.head_layers = {
+            f"{head}/{output}": Linear(
+                spec.size, seed=self._seed(1000 + n), name=f"{head}_{output}", **common
+            )
+            for n, (head, output, spec) in enumerate(self._heads())
+        }
+        per_text = [name for name, spec in self.outputs_spec.items() if spec.level == "sequence"]
+        self.intent = per_text[0] if len(per_text) == 1 and "word" in levels else None
+        self.conditions = {
+            f"{head}/{output}": IntentCondition(
+                self.outputs_spec[self.intent].size,
+                spec.size,
+                name=f"{head}_{output}_condition",
+                **common,
+            )
+            for head, output, spec in self._heads()
+            if self.intent is not None and spec.level == "word"
+        }
+        self.build()
+
+    def _heads(self) -> list[tuple[str, str, OutputSpec]]:
+        return [
+            (head, output, spec)
+            for head in self.head_names
+            for output, spec in self.outputs_spec.items()
+        ]
+
+    def _seed(self, part: int) -> int | None:
+        seed = self._arguments["seed"]
+        return None if seed is None else seed + part
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create all weights; done by the constructor."""
+        del input_shape
+        if self.bottleneck.built:
+            return
+        self.bottleneck.build((None, None, self.features))
+        width = self.bottleneck.units
+        for layer in self.qrnns:
+            layer.build((None, None, width))
+            width = 2 * layer.units
+        if self.attention is not None:
+            self.attention.build((None, None, width))
+        for head in self.head_layers.values():
+            head.build((None, None, width))
+        for condition in self.conditions.values():
+            condition.build()
+        self.built = True
+
+    def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
+        """All signals by name, see the class.
+
+        Args:
+            inputs: ``fingerprint`` uint8 ``[B, T, N/4]``, padded on the right;
+                ``attention_mask`` int ``[B, T]`` (1 = real; default all real). In training also
+                ``target/<intent>`` int ``[B]``, -1 where unknown, and
+                ``teacher/logits/<intent> [B, size]``, if they are there. Other entries are not
+                looked at.
+            training: whether dropout and zoneout are on, statistics and ranges follow, and the
+                slots depend on the given intent.
+        """
+        return self._signals(inputs, training)
+
+    def _signals(
+        self, inputs: Mapping[str, Any], training: bool | None, unroll: bool | None = None
+    ) -> dict[str, Any]:
+        fingerprint = inputs["fingerprint"]
+        attention_mask = inputs.get("attention_mask")
+        if attention_mask is None:
+            attention_mask = ops.ones_like(fingerprint[..., 0], dtype="int32")
+        attention_mask = ops.cast(attention_mask, "int32")
+        real = self._whole(np.array([[0], [1]], np.float32), attention_mask)
+
+        x = self.feature_dropout(self._expand(fingerprint), training=training)
+        embedding = self.bottleneck(x, real, training=training)
+        embedding = hidden = self.bottleneck.range.rounded(embedding * real)
+        for layer in self.qrnns:
+            hidden = layer(hidden, real, training=training, unroll=unroll)
+        signals = {"embedding": embedding, "hidden": hidden}
+        if self.attention is not None:
+            signals["sentence"] = self.attention(hidden, attention_mask, training=training)
+
+        logits = {}
+        # Texts first: words may depend on them.
+        for name, layer in self.head_layers.items():
+            if self.outputs_spec[name.partition("/")[2]].level == "sequence":
+                row = ops.expand_dims(signals["sentence"], 1)
+                logits[name] = ops.squeeze(layer(row, training=training), 1)
+        for name, layer in self.head_layers.items():
+            if name in logits:
+                continue
+            logits[name] = layer(hidden, real, training=training)
+            if name in self.conditions:
+                predicted = logits[f"{name.partition('/')[0]}/{self.intent}"]
+                intent = self._chosen_intent(predicted, inputs, training)
+                logits[name] = self.conditions[name](logits[name], intent, real, training=training)
+        return signals | {name: logits[name] for name in self.head_layers}
+
+    def _expand(self, fingerprint: Any) -> Any:
+        """Bytes ``[B, T, N/4]`` to features ``[B, T, N]``."""
+        batch, time = ops.shape(fingerprint)[:2]
+        features = self._whole(self._table, ops.cast(fingerprint, "int32"))
+        return ops.reshape(features, (batch, time, self.features))
+
+    def _whole(self, table: np.ndarray, indices: Any) -> Any:
+        """Rows of a table of whole numbers, as an int8 with scale 1."""
+        return self._rounding.activation(gather(table, indices), *TERNARY)
+
+    def _chosen_intent(
+        self, predicted: Any, inputs: Mapping[str, Any], training: bool | None
+    ) -> Any:
+        """Ids of the intents the slots depend on, int32 ``[B]``."""
+        chosen = argmax(predicted)
+        if not training:
+            return chosen
+        teacher = inputs.get(f"teacher/logits/{self.intent}")
+        if teacher is not None:
+            chosen = argmax(teacher)
+        gold = inputs.get(f"target/{self.intent}")
+        if gold is None:
+            return chosen
+        gold = ops.cast(gold, "int32")
+        return ops.where(gold >= 0, gold, chosen)
+
+    def signals(self) -> tuple[str, ...]:
+        """The names `call` returns, in order."""
+        sentence = ("sentence",) if self.attention is not None else ()
+        return ("embedding", "hidden", *sentence, *self.head_layers)
+
+    def level(self, signal: str) -> str:
+        """``subword`` for a signal with a row per position, ``sequence`` for one per text.
+
+        Raises:
+            KeyError: the student has no such signal.
+        """
+        if signal not in self.signals():
+            raise KeyError(f"no signal {signal!r}; this student gives {', '.join(self.signals())}")
+        if signal in self.head_layers:
+            spec = self.outputs_spec[signal.partition("/")[2]]
+            return "sequence" if spec.level == "sequence" else "subword"
+        return "sequence" if signal == "sentence" else "subword"
+
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """``heads``, ``encoder``, ``bottleneck``, ``statistics``, and, quantized, ``ranges``.
+
+        Every weight is in exactly one group. ``statistics`` are the moving averages of all
+        normalisations, ``ranges`` those of all activations; their gains and offsets are in the
+        group of their layer.
+        """
+        kept_apart = (MaskedStatistics, RangeObserver)
+        apart: dict[type, list[keras.Variable]] = {kind: [] for kind in kept_apart}
+        for layer in self._flatten_layers(include_self=False):
+            if isinstance(layer, kept_apart):
+                apart[type(layer)] += layer.weights
+        others = {id(weight) for weights in apart.values() for weight in weights}
+
+        def own(*layers: Any) -> list[keras.Variable]:
+            return [w for layer in layers for w in layer.weights if id(w) not in others]
+
+        pooling = [] if self.attention is None else [self.attention]
+        groups = [
+            ("heads", own(*self.head_layers.values(), *self.conditions.values(), *pooling)),
+            ("encoder", own(*self.qrnns)),
+            ("bottleneck", own(self.bottleneck)),
+            ("statistics", apart[MaskedStatistics]),
+        ]
+        return [*groups, ("ranges", apart[RangeObserver])] if self._rounding.quantizes else groups
+
+    def freeze_statistics(self) -> None:
+        """Normalise with the moving averages from the next traced step on, in training too."""
+        for layer in self._flatten_layers(include_self=False):
+            if isinstance(layer, MaskedStatistics):
+                layer.trainable = False
+
+    def quantized(self, engine: str = "keras") -> PqrnnStudent:
+        """A student with the same weights that rounds as its int8 file will.
+
+        Its ranges are set by the first batch it is trained on.
+
+        Args:
+            engine: a name of `tfdistil.quantization.ENGINES`.
+
+        Raises:
+            ValueError: an unknown engine, or a student that is quantized already.
+        """
+        if self._rounding.quantizes:
+            raise ValueError(
+                f"this student is quantized by {self._arguments['quantize']!r} already"
+            )
+        student = type(self)(**{**self.get_config(), "quantize": engine})
+        own = {_inner_path(weight): weight for weight in student.weights}
+        for weight in self.weights:
+            own[_inner_path(weight)].assign(weight)
+        return student
+
+    def export_function(
+        self, length: int, batch: int, head: str = "labels"
+    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
+        """The graph to convert: static shapes, the recurrence unrolled, one head.
+
+        Args:
+            length: T.
+            batch: B.
+            head: whose logits the function returns.
+
+        Returns:
+            A function of ``fingerprint`` (uint8 ``[B, T, N/4]``) and ``attention_mask`` (int32
+            ``[B, T]``) that returns logits by task output, and the specs of its inputs.
+
+        Raises:
+            ValueError: the student has no such head.
+        """
+        if head not in self.head_names:
+            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+
+        def logits(fingerprint: Any, attention_mask: Any) -> dict[str, Any]:
+            inputs = {"fingerprint": fingerprint, "attention_mask": attention_mask}
+            signals = self._signals(inputs, training=False, unroll=True)
+            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
+
+        shape = (batch, length)
+        return logits, [
+            keras.InputSpec(shape=(*shape, self.features // 4), dtype="uint8", name="fingerprint"),
+            keras.InputSpec(shape=shape, dtype="int32", name="attention_mask"),
+        ]
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor, as plain data."""
+        return super().get_config() | self._arguments
+
+
+def _inner_path(weight: keras.Variable) -> str:
+    """The path of a weight without the name of the model."""
+    return weight.path.partition("/")[2]
