@@ -20,7 +20,7 @@ from tfdistil.students.base import Student
 EXPORT_MASK_BIAS = -24.0
 """Added to attention scores of padding in the exported graph. int8 gives scores and bias one range,
 so a large bias leaves the scores no resolution: on random students of width 128 every bias of -6 to
--48 costs the same, and -1000 up to five times the error. In float it leaves padding e^-24."""
+-48 costs about the same, -1000 up to five times the error. In float it leaves padding e^-24."""
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
