@@ -459,3 +459,10 @@ def test_a_file_goes_before_a_shipped_recipe(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("demo").write_text(LINES, encoding="utf-8")
     assert load_recipe("demo").name == "small"
+
+
+def test_options_of_a_part_are_plain_numbers(tmp_path):
+    path = tmp_path / "plain.yaml"
+    path.write_text(LINES.replace("width: 4\n", "width: 4\n    dropout: 2.0e-1\n"), "utf-8")
+    options = load_recipe(path).student_spec("student").options
+    assert (type(options["width"]), type(options["dropout"])) == (int, float)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,14 @@ from tfdistil.corpus import Corpus
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
 from tfdistil.encoders import Encoder, load_encoder, load_tokenizer, save_encoder, scratch_encoder
-from tfdistil.errors import CheckpointError
+from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import write_json
-from tfdistil.recipe import StudentSpec, TeacherSpec
-from tfdistil.students import build_student
-from tfdistil.students.embeddings import svd_embedding, vectors_of_pieces
+from tfdistil.recipe import QuantizedSpec, Recipe, StudentSpec, TeacherSpec
+from tfdistil.student_inputs import READS, alignment, sentences
+from tfdistil.students import build_student, student_class
 from tfdistil.tasks import Task
-from tfdistil.text.prune import occurring_pieces, prune_tokenizer
+from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.registry import featurizer_from_assets
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -35,15 +35,12 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Student:
-    """A student, its featurizer, and the arguments it was built with."""
+    """A student, its featurizer, the arguments it was built with, and facts about its inputs."""
 
     model: Any
-    featurizer: SubwordFeaturizer
+    featurizer: Featurizer
     arguments: dict[str, Any]
-
-
-def _alignment(task: Task) -> Literal["first", "x"]:
-    return "x" if any(o.labels[-1:] == ("X",) for o in task.outputs) else "first"
+    facts: dict[str, Any] = field(default_factory=dict)
 
 
 def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
@@ -51,7 +48,8 @@ def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
     task = corpus.task
     if spec.scratch is not None:
         scratch = spec.scratch
-        tokenizer = train_wordpiece(_texts(corpus), scratch.vocabulary, lowercase=scratch.lowercase)
+        texts = (" ".join(words) for words in sentences(corpus))
+        tokenizer = train_wordpiece(texts, scratch.vocabulary, lowercase=scratch.lowercase)
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),
             width=scratch.width,
@@ -77,24 +75,11 @@ def _labels(task: Task) -> dict[str, tuple[str, ...]]:
     return {o.name: o.labels for o in task.outputs}
 
 
-def _texts(corpus: Corpus) -> Iterable[str]:
-    for example in (*corpus.train, *corpus.transfer):
-        yield " ".join(example.words)
-        if example.second:
-            yield " ".join(example.second)
-
-
-def _words(corpus: Corpus) -> Iterable[str]:
-    for example in (*corpus.train, *corpus.transfer):
-        yield from example.words
-        yield from example.second or ()
-
-
 def _featurizer(tokenizer: Any, model: Any, max_length: int, task: Task) -> SubwordFeaturizer:
     return SubwordFeaturizer.from_tokenizer(
         tokenizer,
         min(max_length, model.config.max_length),
-        alignment=_alignment(task),
+        alignment=alignment(task),
         token_types=model.config.type_vocabulary > 1,
     )
 
@@ -148,45 +133,83 @@ def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
 
 
 def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int) -> Student:
-    """A student with fresh weights; tokenizer and word embeddings as the recipe says."""
-    config, task = teacher.model.config, corpus.task
-    tokenizer, table = _vocabulary(spec, teacher, corpus)
-    featurizer = SubwordFeaturizer.from_tokenizer(
-        tokenizer,
-        spec.max_length,
-        alignment=_alignment(task),
-        token_types=False,
+    """A student with fresh weights; what it reads and begins with as the recipe says."""
+    inputs = READS[student_class(spec.kind).reads](
+        spec,
+        teacher.featurizer.tokenizer,
+        np.asarray(teacher.model.embeddings.words),
+        corpus,
+        seed,
     )
     arguments = {
         "kind": spec.kind,
-        "vocabulary": len(table),
-        "embedding": spec.embedding.width,
-        "outputs": _heads(task),
+        "outputs": _heads(corpus.task),
         "heads": tuple(spec.heads),
-        "projection": config.width if spec.projection else None,
-        "head_input": spec.head_input,
         "seed": seed,
+        **inputs.arguments,
         **spec.options,
     }
+    if spec.projection:
+        width = teacher.model.config.width
+        arguments |= {"projection": width, "head_input": spec.head_input}
     model = build_student(**arguments)
-    if spec.embedding.init == "svd":
-        model.set_embedding(svd_embedding(table, spec.embedding.width))
-    return Student(model, featurizer, arguments)
-
-
-def _vocabulary(spec: StudentSpec, teacher: Teacher, corpus: Corpus) -> tuple[Any, np.ndarray]:
-    """The student's tokenizer, and the teacher's vectors of its pieces, ``[V, D]``."""
-    tokenizer = teacher.featurizer.tokenizer
-    table = np.asarray(teacher.model.embeddings.words)
-    if spec.tokenizer is not None:
-        own = train_wordpiece(
-            _texts(corpus), spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase
+    longest = getattr(model, "max_positions", spec.max_length)
+    if longest < spec.max_length:
+        raise ValueError(
+            f"max_length is {spec.max_length}, but the student reads {longest} positions; set its "
+            "max_positions"
         )
-        return own, vectors_of_pieces(table, tokenizer, own)
-    if spec.prune_vocabulary:
-        pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, _words(corpus)))
-        return pruned, table[old]
-    return tokenizer, table
+    if inputs.table is not None:
+        model.set_embedding(inputs.table)
+    return Student(model, inputs.featurizer, arguments, inputs.facts)
+
+
+def quantized_student(student: Student, engine: str) -> Student:
+    """A student with the same weights that rounds as its int8 file will."""
+    arguments = student.arguments | {"quantize": engine}
+    return Student(student.model.quantized(engine), student.featurizer, arguments, student.facts)
+
+
+class Models(dict[str, Any]):
+    """The models of a recipe by name; each student is made when it is first looked up.
+
+    By then what it goes on from has been trained.
+
+    Args:
+        recipe: its ``models`` and ``seed``.
+        corpus: for vocabularies and labels.
+        teacher: the fine-tuned teacher.
+        base: folder that paths in the recipe are relative to.
+    """
+
+    def __init__(self, recipe: Recipe, corpus: Corpus, teacher: Teacher, base: Path):
+        super().__init__(teacher=teacher)
+        self.recipe, self.corpus, self.base = recipe, corpus, base
+
+    def __missing__(self, name: str) -> Student:
+        spec = self.recipe.models[name]
+        if isinstance(spec, QuantizedSpec):
+            made = quantized_student(self[spec.quantized], spec.engine)
+        else:
+            made = self.fresh(name)
+        self[name] = made
+        return made
+
+    def fresh(self, name: str) -> Student:
+        """A new student of that name, or of the one it goes on from, as it is before training.
+
+        Raises:
+            RecipeError: arguments that do not fit the kind of student.
+        """
+        spec = self.recipe.student_spec(name)
+        if spec.embedding.vectors is not None:
+            file = str(self.base / spec.embedding.vectors)
+            embedding = spec.embedding.model_copy(update={"vectors": file})
+            spec = spec.model_copy(update={"embedding": embedding})
+        try:
+            return make_student(spec, self["teacher"], self.corpus, self.recipe.seed)
+        except (TypeError, ValueError) as error:
+            raise RecipeError(f"models.{name}: {error}") from error
 
 
 def save_student(student: Student, folder: Path) -> None:
@@ -206,7 +229,7 @@ def load_student(folder: Path) -> Student:
     arguments = json.loads((folder / "student.json").read_text("utf-8"))
     settings = json.loads((folder / "featurizer.json").read_text("utf-8"))
     assets = {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
-    featurizer = SubwordFeaturizer.from_assets(settings, assets)
+    featurizer = featurizer_from_assets(settings, assets)
     arguments["outputs"] = {name: (level, size) for name, level, size in arguments["outputs"]}
     arguments["heads"] = tuple(arguments["heads"])
     model = build_student(**arguments)

@@ -23,12 +23,11 @@ from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.schedule import Schedule
-from tfdistil.errors import RecipeError
 from tfdistil.files import beside, new_folder
 from tfdistil.model_factory import (
+    Models,
     Teacher,
     copy_body,
-    make_student,
     make_teacher,
     masking_for,
     save_student,
@@ -36,6 +35,7 @@ from tfdistil.model_factory import (
     with_mlm_head,
 )
 from tfdistil.recipe import (
+    EmbeddingSpec,
     FineTuneSpec,
     OptimizerSpec,
     PretrainSpec,
@@ -136,18 +136,20 @@ def train_teacher(work: Run) -> dict[str, Any]:
 
 def _check_stages(work: Run, teacher: Teacher) -> None:
     """Find out what the schedule asks for in vain now, not after hours of fine-tuning."""
-    models: dict[str, Any] = {"teacher": teacher}
-    for name, spec in work.recipe.models.items():
-        if isinstance(spec, StudentSpec):
-            # The same layers and signals, without what takes time to make.
-            embedding = spec.embedding.model_copy(update={"init": "random"})
-            plain = spec.model_copy(
-                update={"embedding": embedding, "tokenizer": None, "prune_vocabulary": False}
-            )
-            try:
-                models[name] = make_student(plain, teacher, work.corpus, work.recipe.seed)
-            except (TypeError, ValueError) as error:
-                raise RecipeError(f"models.{name}: {error}") from error
+    plain = {
+        # The same layers and signals, without what takes time to make.
+        name: spec.model_copy(
+            update={
+                "embedding": EmbeddingSpec(width=spec.embedding.width, init="random"),
+                "tokenizer": None,
+                "prune_vocabulary": False,
+            }
+        )
+        if isinstance(spec, StudentSpec)
+        else spec
+        for name, spec in work.recipe.models.items()
+    }
+    models = _models(work, teacher, work.recipe.model_copy(update={"models": plain}))
     schedule = _schedule(work, models)
     for stage in work.recipe.distill:
         schedule.check(stage)
@@ -211,28 +213,26 @@ def fine_tuning_stage(spec: FineTuneSpec) -> StageSpec:
 
 def distill(work: Run) -> dict[str, Any]:
     """Train the student through the recipe's stages and save it."""
-    recipe = work.recipe
     work.screen.line("student")
-    models: dict[str, Any] = {"teacher": work.teacher()}
-    for name, spec in recipe.models.items():
-        if isinstance(spec, StudentSpec):
-            models[name] = make_student(spec, models["teacher"], work.corpus, recipe.seed)
-    vocabulary = (
-        models["student"].arguments["vocabulary"],
-        models["teacher"].model.config.vocabulary,
-    )
-    work.screen.line(f"  {vocabulary[0]:,} word pieces of the teacher's {vocabulary[1]:,}")
+    models = _models(work, work.teacher(), work.recipe)
+    facts = models[work.recipe.lineage("student")[-1]].facts
+    for name, count in facts.items():
+        work.screen.line(f"  {name.replace('_', ' ')} {count:,}")
     schedule = _schedule(work, models)
-    updates = schedule.run(recipe.distill)
+    updates = schedule.run(work.recipe.distill)
     with new_folder(work.folder.path / "student") as target:
         save_student(models["student"], target)
+    lineage = work.recipe.lineage("student")[::-1]
     return {
         "parameters": models["student"].model.count_params(),
-        "updates": updates["student"],
-        "vocabulary": vocabulary[0],
-        "teacher_vocabulary": vocabulary[1],
-        "phases": [asdict(result) for result in schedule.done["student"]],
+        "updates": sum(updates.get(name, 0) for name in lineage),
+        "phases": [asdict(result) for name in lineage for result in schedule.done.get(name, [])],
+        "inputs": facts,
     }
+
+
+def _models(work: Run, teacher: Teacher, recipe: Recipe) -> Models:
+    return Models(recipe, work.corpus, teacher, Path(work.folder.manifest.get("base", ".")))
 
 
 def train_twin(work: Run) -> dict[str, Any]:
@@ -244,9 +244,10 @@ def train_twin(work: Run) -> dict[str, Any]:
     """
     recipe = work.recipe
     work.screen.line("student without distillation")
-    twin = make_student(recipe.student_spec("student"), work.teacher(), work.corpus, recipe.seed)
+    twin = _models(work, work.teacher(), recipe).fresh("student")
     last = recipe.distill[-1]
-    groups = [stage.groups for stage in recipe.distill if stage.student == "student"]
+    first = recipe.lineage("student")[-1]
+    groups = [stage.groups for stage in recipe.distill if stage.student == first]
     updates = work.folder.facts("student")["updates"]
     stage = StageSpec(
         name="labels_only",

@@ -168,7 +168,7 @@ class OptimizerSpec(Part):
 
 
 # pydantic names the branch of a union in the place of an error, though the recipe has no such key.
-BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>")
+BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>", "<quantized>")
 
 
 def _stream_branch(value: Any) -> str | None:
@@ -246,7 +246,31 @@ class EmbeddingSpec(Part):
     """The student's word embeddings."""
 
     width: Int = Field(50, ge=1, description="E")
-    init: Literal["random", "svd"] = Field("svd", description="`svd`: from the teacher's table")
+    init: Literal["random", "svd", "pca_ppa", "teacher", "vectors"] = Field(
+        "svd",
+        description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
+    )
+    directions: Int = Field(14, ge=1, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
+    vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> EmbeddingSpec:
+        if (self.init == "vectors") != (self.vectors is not None):
+            raise ValueError("init: vectors and vectors: FILE go together")
+        return self
+
+
+class HashingSpec(Part):
+    """The ternary features of a word, for students that read hashes: docs/projection.md."""
+
+    families: dict[str, Int] = Field(
+        {"murmur": 1024}, min_length=1, description="hash family to its features"
+    )
+    map: str = Field("operator", description="two bits to a ternary value")
+    normalization: Literal["nfc", "none"] = Field("nfc", description="of the code points")
+    lowercase: bool = Field(True, description="fold case")
+    capitalization: bool = Field(False, description="two features that tell of capitals")
+    eos: bool = Field(False, description="a token after the last word")
 
 
 class FineTuneSpec(Part):
@@ -318,6 +342,13 @@ class TokenizerSpec(Part):
     lowercase: bool = Field(False, description="fold case")
 
 
+class QuantizedSpec(Part):
+    """A student that goes on from another one, rounding as its int8 file will."""
+
+    quantized: str = Field(description="the model whose weights it begins with")
+    engine: str = Field("keras", description="`keras` or `tfmot`: who rounds")
+
+
 class StudentSpec(OpenPart):
     """A small model. Keys beyond the named ones are arguments of the student's constructor."""
 
@@ -327,6 +358,7 @@ class StudentSpec(OpenPart):
         True, description="keep only those of the teacher's pieces that train and transfer need"
     )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
+    hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
     heads: list[str] = Field(["labels"], min_length=1, description="named heads")
@@ -341,12 +373,17 @@ class StudentSpec(OpenPart):
 
 def _model_kind(value: Any) -> str:
     if isinstance(value, BaseModel):
-        return "<student>" if isinstance(value, StudentSpec) else "<teacher>"
-    return "<student>" if isinstance(value, Mapping) and "kind" in value else "<teacher>"
+        return {StudentSpec: "<student>", QuantizedSpec: "<quantized>"}.get(
+            type(value), "<teacher>"
+        )
+    keys = value if isinstance(value, Mapping) else {}
+    return "<student>" if "kind" in keys else "<quantized>" if "quantized" in keys else "<teacher>"
 
 
 ModelSpec = Annotated[
-    Annotated[TeacherSpec, Tag("<teacher>")] | Annotated[StudentSpec, Tag("<student>")],
+    Annotated[TeacherSpec, Tag("<teacher>")]
+    | Annotated[StudentSpec, Tag("<student>")]
+    | Annotated[QuantizedSpec, Tag("<quantized>")],
     Discriminator(_model_kind),
 ]
 
@@ -414,9 +451,25 @@ class Recipe(Part):
             raise ValueError(f"export.head {self.export.head!r} is no head of the student")
         return self
 
+    def lineage(self, name: str) -> tuple[str, ...]:
+        """A model and those it goes on from, the first one last.
+
+        Raises:
+            ValueError: one of them goes on from itself, or from no model.
+        """
+        names = [name]
+        while isinstance(spec := self.models.get(names[-1]), QuantizedSpec):
+            if spec.quantized in names or spec.quantized not in self.models:
+                raise ValueError(
+                    f"models.{names[-1]} goes on from {spec.quantized!r}; name another student of "
+                    f"{sorted(self.models)}"
+                )
+            names.append(spec.quantized)
+        return tuple(names)
+
     def student_spec(self, name: str) -> StudentSpec:
-        """The entry of ``models`` of that name, which must be a student."""
-        spec = self.models.get(name)
+        """What the student of that name, or the one it goes on from, is made by."""
+        spec = self.models.get(self.lineage(name)[-1])
         if not isinstance(spec, StudentSpec):
             raise ValueError(f"models.{name} must be a student, with a kind such as bilstm")
         return spec

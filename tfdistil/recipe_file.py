@@ -47,7 +47,7 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
     if not isinstance(tree, Mapping):
         raise RecipeError(f"{name}: expected a mapping of keys, got {type(tree).__name__}")
     try:
-        return Recipe.model_validate(tree)
+        return Recipe.model_validate(_plain(tree))
     except ValidationError as problems:
         lines = []
         for error in problems.errors():
@@ -167,10 +167,13 @@ def inherit(tree: MutableMapping[str, Any], path: Path) -> None:
 
 
 def _plain(node: Any) -> Any:
-    """Without line numbers, which would be those of another file."""
+    """Without what the YAML library adds: line numbers, and how a number was written."""
     if isinstance(node, Mapping):
         return {key: _plain(value) for key, value in node.items()}
-    return [_plain(item) for item in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    written = next((kind for kind in (int, float, str) if isinstance(node, kind)), None)
+    return node if written is None or isinstance(node, bool) else written(node)
 
 
 def _fill(tree: MutableMapping[str, Any], below: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What a student reads, made as the recipe says: word pieces with vectors for them, or hashed words.
+"""What a student reads, as the recipe says: word pieces with vectors for them, or hashed words.
 
 A kind of student names its reader in the attribute ``reads``; a new way to read is one function
 here and one line in `READS`.

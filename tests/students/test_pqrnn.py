@@ -10,7 +10,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.export.convert import Entry, convert
 from tfdistil.export.inspect import inspect_model
-from tfdistil.students.pqrnn import PqrnnStudent, ternary_table
+from tfdistil.students.pqrnn import PqrnnStudent
 
 TASKS = {
     "tags": {"tags": ("word", 5)},
@@ -40,21 +40,6 @@ def trained(model, rows, steps=6, seed=2):
     for _ in range(steps):
         model(rows, training=True)
     return model
-
-
-def test_ternary_table():
-    table = ternary_table("balanced")
-    assert table.shape == (256, 4)
-    assert table[0b11_10_01_00].tolist() == [0, 1, -1, 0]
-    assert ternary_table("paper")[0b11_10_01_00].tolist() == [-1, 0, 0, 1]
-    for name in ("balanced", "paper"):
-        assert {v: int((ternary_table(name) == v).sum()) for v in (-1, 0, 1)} == {
-            -1: 256,
-            0: 512,
-            1: 256,
-        }
-    with pytest.raises(ValueError, match="unknown map 'x'; use one of balanced, paper"):
-        ternary_table("x")
 
 
 def test_the_defaults_have_two_million_parameters():
@@ -310,7 +295,6 @@ def test_export_function_refuses_an_unknown_head():
         ({"layers": 0}, "at least one QRNN layer, got 0"),
         ({"pooling": "x"}, "one of f, fo, ifo; got 'x'"),
         ({"zoneout": 1.0}, "below 1; got 1.0"),
-        ({"ternary_map": "x"}, "unknown map 'x'"),
         ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, tfmot, or None"),
         ({"heads": "labels"}, "different names"),
         ({"outputs": {}}, "at least one output"),

@@ -30,6 +30,16 @@ MAKERS = {
         "head_input": "projection",
         "heads": ("labels", "logits"),
     },
+    "pqrnn": {
+        "kind": "pqrnn",
+        "features": 32,
+        "bottleneck": 16,
+        "layers": 1,
+        "state": 12,
+        "zoneout": 0.0,
+        "projection_dropout": 0.0,
+        "heads": ("labels", "logits"),
+    },
     "transformer": {
         "kind": "transformer",
         "embedding": 6,
@@ -52,18 +62,28 @@ MAKERS = {
 }
 
 
+READ_PIECES = [name for name, maker in MAKERS.items() if STUDENTS[maker["kind"]].reads == "pieces"]
+
+
 def make(name: str, task: str, seed: int = 1):
-    return build_student(vocabulary=VOCABULARY, outputs=TASKS[task], seed=seed, **MAKERS[name])
+    vocabulary = {"vocabulary": VOCABULARY} if name in READ_PIECES else {}
+    return build_student(outputs=TASKS[task], seed=seed, **vocabulary, **MAKERS[name])
 
 
-def batch(lengths, time, seed=0):
+def batch(name, lengths, time, seed=0):
+    """Rows of what the student reads, padded with 0."""
     rng = np.random.default_rng(seed)
     mask = (np.arange(time) < np.array(lengths)[:, None]).astype(np.int32)
-    ids = rng.integers(1, VOCABULARY, mask.shape).astype(np.int32) * mask
-    return {"input_ids": ids, "attention_mask": mask}
+    if name in READ_PIECES:
+        ids = rng.integers(1, VOCABULARY, mask.shape).astype(np.int32)
+        return {"input_ids": ids * mask, "attention_mask": mask}
+    size = (*mask.shape, MAKERS[name]["features"] // 4)
+    fingerprint = rng.integers(0, 256, size).astype(np.uint8) * mask[..., None].astype(np.uint8)
+    return {"fingerprint": fingerprint, "attention_mask": mask}
 
 
 every_student = pytest.mark.parametrize("name", MAKERS)
+every_reader_of_pieces = pytest.mark.parametrize("name", READ_PIECES)
 every_task = pytest.mark.parametrize("task", TASKS)
 
 
@@ -75,7 +95,7 @@ def test_every_kind_is_under_contract():
 @every_task
 def test_signals_have_the_declared_levels_and_shapes(name, task):
     model = make(name, task)
-    signals = model(batch([4, 2, 7], 7))
+    signals = model(batch(name, [4, 2, 7], 7))
     assert tuple(signals) == model.signals()
     for signal, value in signals.items():
         assert value.shape[0] == 3
@@ -92,7 +112,7 @@ def test_signals_have_the_declared_levels_and_shapes(name, task):
 @every_task
 def test_a_few_steps_lower_the_loss(name, task):
     model = make(name, task)
-    inputs = batch([5, 3, 8, 6], 8)
+    inputs = batch(name, [5, 3, 8, 6], 8)
     optimizer = keras.optimizers.Adam(0.02)
     gold = {
         o: np.random.default_rng(2).integers(0, n, (4, 8) if level == "word" else (4,))
@@ -116,7 +136,7 @@ def test_a_few_steps_lower_the_loss(name, task):
     assert losses[-1] < 0.8 * losses[0]
 
 
-@every_student
+@every_reader_of_pieces
 def test_reads_both_texts_of_a_pair(name):
     """There are no token types: the separator tells the texts apart."""
     pieces = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "sun", "wind")
@@ -154,10 +174,13 @@ def test_reads_both_texts_of_a_pair(name):
 def test_padding_and_batch_invariance(name):
     model = make(name, "intent_slots")
     lengths = [4, 2, 7]
-    rows = batch(lengths, 7)
+    rows = batch(name, lengths, 7)
     together = model(rows)
-    wide = {k: np.pad(v, ((0, 0), (0, 5))) for k, v in rows.items()}
-    wide["input_ids"] = np.where(wide["attention_mask"] == 1, wide["input_ids"], 9)
+    wide = {
+        k: np.pad(v, ((0, 0), (0, 5), *((0, 0),) * (v.ndim - 2)), constant_values=9)
+        for k, v in rows.items()
+    }
+    wide["attention_mask"][:, 7:] = 0
     padded = model(wide)
     for n, length in enumerate(lengths):
         alone = model({k: v[n : n + 1, :length] for k, v in rows.items()})
@@ -171,8 +194,8 @@ def test_padding_and_batch_invariance(name):
 @every_student
 def test_without_a_mask_everything_is_real(name):
     model = make(name, "tags")
-    rows = batch([6, 6], 6)
-    bare = model({"input_ids": rows["input_ids"]})
+    rows = batch(name, [6, 6], 6)
+    bare = model({k: v for k, v in rows.items() if k != "attention_mask"})
     np.testing.assert_array_equal(bare["labels/tags"], model(rows)["labels/tags"])
 
 
@@ -184,7 +207,7 @@ def test_groups_hold_every_weight_once(name):
     assert len(set(grouped)) == len(grouped)
     names = [n for n, _ in model.layer_groups()]
     assert names[0] == "heads"
-    assert names[-1] == "embedding"
+    assert (names[-1] == "embedding") == (name in READ_PIECES)
 
 
 @every_student
@@ -192,13 +215,14 @@ def test_same_seed_same_weights(name):
     first, again, other = (make(name, "tags", seed) for seed in (1, 1, 2))
     for a, b in zip(first.get_weights(), again.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert not np.array_equal(first.word_embeddings, other.word_embeddings)
+    kernels = zip(first.get_weights(), other.get_weights(), strict=True)
+    assert any(not np.array_equal(a, b) for a, b in kernels)
 
 
 @every_student
 def test_saves_and_loads(name, tmp_path):
     model = make(name, "intent_slots")
-    rows = batch([4, 6], 6)
+    rows = batch(name, [4, 6], 6)
     expected = model(rows)
     model.save(tmp_path / "whole.keras")
     model.save_weights(tmp_path / "w.weights.h5")
@@ -220,7 +244,7 @@ def test_exports_and_the_interpreter_agrees(name, quantize):
     rng = np.random.default_rng(0)
     for weight in model.weights:  # as spread out as trained ones
         weight.assign_add(rng.normal(scale=0.3, size=weight.shape).astype(np.float32))
-    rows = batch(rng.integers(3, 7, 32), 6)
+    rows = batch(name, rng.integers(3, 7, 32), 6)
     entries = {
         signature: Entry(*model.export_function(6, size))
         for signature, size in (("online", 1), ("batch", 4))
@@ -260,7 +284,7 @@ def test_export_function_refuses_an_unknown_head(name):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm, transformer"),
+        ({"kind": "gru"}, "unknown student 'gru'; the kinds are bilstm, pqrnn, transformer"),
         ({"outputs": {}}, "at least one output"),
         ({"outputs": {"tags": ("token", 3)}}, "'token'; use 'word' or 'sequence'"),
         ({"outputs": {"tags": ("word", 0)}}, "at least one label"),

@@ -33,6 +33,8 @@ class Student(keras.Model):
         ValueError: outputs, heads or ``head_input`` that do not fit together.
     """
 
+    reads = "pieces"
+
     def __init__(
         self,
         vocabulary: int,

@@ -18,21 +18,7 @@ from tfdistil.students.heads import OutputSpec, check_heads, check_outputs
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
-
-TERNARY_MAPS = {"balanced": (0, 1, -1, 0), "paper": (-1, 0, 0, 1)}
-"""What two bits stand for: the values of 00, 01, 10 and 11."""
-
-
-def ternary_table(map_name: str) -> np.ndarray:
-    """The four features of each byte, the lowest two bits first: int8 ``[256, 4]``.
-
-    Raises:
-        ValueError: an unknown map.
-    """
-    if map_name not in TERNARY_MAPS:
-        raise ValueError(f"unknown map {map_name!r}; use one of {', '.join(TERNARY_MAPS)}")
-    pairs = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
-    return np.array(TERNARY_MAPS[map_name], np.int8)[pairs]
+from tfdistil.text.projection.ternary import ternary_table
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -62,7 +48,7 @@ class PqrnnStudent(keras.Model):
             gains and offsets, to the losses.
         momentum, epsilon: of all normalisations: a moving average keeps ``momentum`` of itself,
             ``epsilon`` is added to variances.
-        ternary_map: a key of `TERNARY_MAPS`.
+        ternary_map: a key of `tfdistil.text.projection.ternary.MAPS`.
         heads: names of the heads; each has logits for every output.
         quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
         seed: makes initialization, dropout and zoneout reproducible.
@@ -75,6 +61,8 @@ class PqrnnStudent(keras.Model):
         - with an output per text: ``sentence [B, 2S]``, the attention's.
         - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
     """
+
+    reads = "hashes"
 
     def __init__(
         self,
@@ -90,7 +78,7 @@ class PqrnnStudent(keras.Model):
         l2: float = 1e-5,
         momentum: float = 0.99,
         epsilon: float = 1e-3,
-        ternary_map: str = "balanced",
+        ternary_map: str = "operator",
         heads: Sequence[str] = ("labels",),
         quantize: str | None = None,
         seed: int | None = None,

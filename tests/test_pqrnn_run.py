@@ -1,0 +1,82 @@
+"""The pQRNN recipe end to end on a tiny corpus: float, quantized, exported, predicted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from tfdistil import Runtime
+from tfdistil.pipeline import run
+from tfdistil.recipe_file import load_recipe
+from tfdistil.runs import open_run
+
+pytestmark = pytest.mark.slow
+
+TINY = Path(__file__).with_name("tiny.yaml")
+SMALL = {
+    "hashing": {"families": {"murmur": 64, "ngram": 64}},
+    "bottleneck": 32,
+    "layers": 2,
+    "state": 16,
+    "zoneout": 0.1,
+    "max_length": 32,
+}
+# The averages of normalisations follow in some hundred updates by default, far more than there are.
+STAGES = [
+    "distill.float.stop.epochs=12",
+    "distill.float.batch_size=16",
+    "distill.float.optimizer.high=1.0e-2",
+    "distill.quantized.stop.epochs=2",
+    "distill.quantized.batch_size=16",
+    "distill.settled.stop.epochs=2",
+    "distill.settled.batch_size=16",
+]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pqrnn")
+    tree = YAML(typ="safe").load(TINY.read_text("utf-8"))
+    del tree["distill"], tree["models"]["student"]
+    tree |= {"base": "pqrnn", "name": "tiny pqrnn"}
+    tree["data"]["augment"] = {"kind": "slot_substitution", "times": 1}
+    tree["models"]["float"] = {**SMALL, "momentum": 0.8}
+    path = folder / "recipe.yaml"
+    with path.open("w", encoding="utf-8") as file:
+        YAML().dump(tree, file)
+    return folder / "run", run(load_recipe(path, STAGES), folder / "run", folder)
+
+
+def test_every_system_has_learned(finished):
+    _, metrics = finished
+    scores = {system["kind"]: system["scores"]["dev"] for system in metrics["systems"]}
+    assert set(scores) == {"teacher", "twin", "student", "tflite"}
+    assert scores["student"]["intent_accuracy"] > 60
+    assert abs(scores["student"]["intent_accuracy"] - scores["tflite"]["intent_accuracy"]) <= 15
+
+
+def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
+    folder, metrics = finished
+    assert [phase["name"] for phase in metrics["phases"]] == ["float", "quantized", "settled"]
+    student = open_run(folder).student()
+    assert student.arguments["quantize"] == "keras"
+    assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
+    assert open_run(folder).student("twin").arguments.get("quantize") is None
+
+
+def test_the_file_is_all_integer_and_carries_the_projection(finished):
+    folder, metrics = finished
+    assert metrics["export"]["float_ops"] == 0
+    assert (metrics["export"]["flex"], metrics["export"]["custom"]) == (0, 0)
+    runtime = Runtime(folder / "student.tflite")
+    (words,) = runtime.predict(["set an alarm for seven"])
+    assert [w.text for w in words.words] == ["set", "an", "alarm", "for", "seven"]
+    corpus = open_run(folder).corpus
+    gold = np.array([example.label for example in corpus.dev])
+    found = [runtime.predict_words([list(example.words)])[0].label for example in corpus.dev]
+    share = 100 * np.mean(np.array(found) == gold)
+    (tflite,) = (s for s in metrics["systems"] if s["kind"] == "tflite")
+    assert share == pytest.approx(tflite["scores"]["dev"]["intent_accuracy"])
