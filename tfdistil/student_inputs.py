@@ -16,6 +16,7 @@ import numpy as np
 from tfdistil.corpus import Corpus
 from tfdistil.recipe import EmbeddingSpec, StudentSpec
 from tfdistil.students.embeddings import (
+    MARKS,
     pca_ppa_embedding,
     read_vectors,
     svd_embedding,
@@ -107,7 +108,7 @@ def _table(
     if spec.init == "vectors":
         assert spec.vectors is not None
         pieces = [tokenizer.id_to_token(i) or "" for i in range(len(vectors))]
-        spelled = {p.removeprefix("##").removeprefix("▁").removeprefix("Ġ") for p in pieces}
+        spelled = {piece.removeprefix(mark) for piece in pieces for mark in ("", *MARKS)}
         wanted = spelled | {piece.lower() for piece in spelled}
         found = vectors_for_vocabulary(pieces, read_vectors(Path(spec.vectors), wanted), seed)
         return found.table, int(found.known.sum())

@@ -1,0 +1,145 @@
+"""What students read: vocabularies that are pruned, whole or their own, and vectors for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from tfdistil.corpus import load_corpus
+from tfdistil.errors import RecipeError
+from tfdistil.model_factory import Models, Teacher, load_student, make_teacher, save_student
+from tfdistil.recipe_file import parse_recipe
+from tfdistil.student_inputs import READS
+from tfdistil.students import STUDENTS
+from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding, vectors_of_pieces
+
+WIDTH = 8
+
+
+def recipe(student):
+    text = f"""
+task: tags
+data: {{demo: {{kind: tags, languages: [en], train: 40, dev: 5, test: 5, transfer: 20}}}}
+models:
+  teacher: {{scratch: {{layers: 1, width: {WIDTH}, heads: 2, inner: 8, vocabulary: 300}}}}
+  student: {student}
+distill: [{{name: one, terms: [{{loss: cross_entropy}}]}}]
+"""
+    return parse_recipe(YAML().load(text))
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return load_corpus(recipe("{kind: bilstm}"))
+
+
+@pytest.fixture(scope="module")
+def teacher(corpus) -> Teacher:
+    return make_teacher(recipe("{kind: bilstm}").teacher_spec(), corpus, 3)
+
+
+@pytest.fixture
+def make(corpus, teacher, tmp_path):
+    def make(embedding, more=""):
+        student = f"{{kind: bilstm, width: 4, embedding: {embedding}{more}}}"
+        return Models(recipe(student), corpus, teacher, tmp_path)["student"]
+
+    return make
+
+
+def table_of(teacher: Teacher, student) -> np.ndarray:
+    """The teacher's vectors of the student's pieces."""
+    pieces = student.featurizer.tokenizer.get_vocab()
+    rows = [teacher.featurizer.tokenizer.token_to_id(p) for p in sorted(pieces, key=pieces.get)]
+    return np.asarray(teacher.model.word_embeddings)[rows]
+
+
+def test_every_kind_of_student_has_a_reader():
+    assert {student.reads for student in STUDENTS.values()} == set(READS)
+
+
+def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
+    student = make(f"{{width: {WIDTH}, init: teacher}}")
+    known = teacher.featurizer.tokenizer.get_vocab_size()
+    assert student.facts["pieces"] == student.model.vocabulary < known
+    assert student.facts["teacher_pieces"] == known
+    np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))
+
+
+def test_the_whole_vocabulary_on_request(make, teacher):
+    student = make(f"{{width: {WIDTH}, init: teacher}}", ", prune_vocabulary: false")
+    assert student.featurizer.to_assets() == teacher.featurizer.to_assets()
+    np.testing.assert_array_equal(student.model.word_embeddings, teacher.model.word_embeddings)
+
+
+def test_a_vocabulary_of_its_own(make, teacher):
+    student = make("{width: 4}", ", tokenizer: {vocabulary: 200}")
+    tokenizers = teacher.featurizer.tokenizer, student.featurizer.tokenizer
+    vectors = vectors_of_pieces(np.asarray(teacher.model.word_embeddings), *tokenizers)
+    np.testing.assert_array_equal(student.model.word_embeddings, svd_embedding(vectors, 4))
+
+
+@pytest.mark.parametrize(
+    ("embedding", "expected"),
+    [
+        ("{width: 3}", lambda table: svd_embedding(table, 3)),
+        ("{width: 5, init: pca_ppa, directions: 2}", lambda table: pca_ppa_embedding(table, 5, 2)),
+    ],
+)
+def test_the_teachers_table_in_fewer_dimensions(make, teacher, embedding, expected):
+    student = make(embedding)
+    found = np.asarray(student.model.word_embeddings)
+    np.testing.assert_array_equal(found, expected(table_of(teacher, student)))
+
+
+def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):
+    (tmp_path / "words.vec").write_text("2 3\nthe 1 2 3\nunheard 4 5 6\n", "utf-8")
+    student = make("{width: 3, init: vectors, vectors: words.vec}")
+    row = student.featurizer.tokenizer.token_to_id("the")
+    table = np.asarray(student.model.word_embeddings)
+    np.testing.assert_array_equal(table[row], [1, 2, 3])
+    pieces = student.featurizer.tokenizer.get_vocab()
+    same = [piece for piece in pieces if piece.removeprefix("##").lower() == "the"]
+    assert student.facts["pieces_with_vectors"] == len(same)
+    assert len(np.unique(table, axis=0)) > 1  # the others are random around it
+
+
+@pytest.mark.parametrize(
+    ("embedding", "text"),
+    [
+        ("{width: 9}", "models.student: embedding width 9 is outside 1 .. 8"),
+        ("{width: 9, init: teacher}", r"embedding table is \(\d+, 9\), got \(\d+, 8\)"),
+    ],
+)
+def test_what_does_not_fit_says_so(make, embedding, text):
+    with pytest.raises(RecipeError, match=text):
+        make(embedding)
+
+
+def test_hashed_words_save_and_load(corpus, teacher, tmp_path):
+    keys = (
+        "hashing: {families: {murmur: 8, ngram: 8}, map: paper}, bottleneck: 4, layers: 1, state: 3"
+    )
+    models = Models(recipe(f"{{kind: pqrnn, {keys}}}"), corpus, teacher, tmp_path)
+    student = models["student"]
+    save_student(student, tmp_path / "saved")
+    loaded = load_student(tmp_path / "saved")
+    assert loaded.featurizer.to_json() == student.featurizer.to_json()
+    assert loaded.featurizer.spec.families == (("murmur", 8), ("ngram", 8))
+    inputs = {k: v[None] for k, v in student.featurizer.encode(["a", "b"])[0].inputs.items()}
+    np.testing.assert_array_equal(
+        loaded.model(inputs)["labels/tags"], student.model(inputs)["labels/tags"]
+    )
+
+
+def test_vectors_and_their_file_go_together():
+    for embedding in ("{init: vectors}", "{vectors: words.vec}"):
+        with pytest.raises(RecipeError, match="init: vectors and vectors: FILE go together"):
+            recipe(f"{{kind: bilstm, embedding: {embedding}}}")
+
+
+@pytest.mark.parametrize("other", ["student", "nobody", "teacher"])
+def test_what_a_quantized_student_goes_on_from(other):
+    with pytest.raises(RecipeError, match=r"goes on from|must be a student"):
+        recipe(f"{{quantized: {other}}}")
