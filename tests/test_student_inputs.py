@@ -102,7 +102,6 @@ def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):
     pieces = student.featurizer.tokenizer.get_vocab()
     same = [piece for piece in pieces if piece.removeprefix("##").lower() == "the"]
     assert student.facts["pieces_with_vectors"] == len(same)
-    assert len(np.unique(table, axis=0)) > 1  # the others are random around it
 
 
 @pytest.mark.parametrize(
