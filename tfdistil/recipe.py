@@ -226,6 +226,9 @@ class StageSpec(Part):
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
     batch_size: Int = Field(32, ge=1, description="rows of each stream in a step")
+    accumulate: Int = Field(
+        1, ge=1, description="steps whose gradients are averaged for one update, to save memory"
+    )
     stop: StopSpec = Field(StopSpec(), description="see stop")
     signals: Literal["cached", "live"] = Field(
         "cached", description="`live`: the teacher runs in each step instead of once"

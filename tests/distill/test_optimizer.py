@@ -41,6 +41,7 @@ def test_the_learning_rate_is_the_closed_form(shape, share):
 
 def test_a_schedule_round_trips():
     schedule = WarmupDecay(HIGH, LOW, STEPS, 5, "linear")
+    assert float(WarmupDecay(HIGH, LOW, STEPS, 5, "linear", 3)(17)) == float(schedule(5))
     again = WarmupDecay.from_config(schedule.get_config())
     assert [float(again(i)) for i in range(60)] == [float(schedule(i)) for i in range(60)]
 
@@ -102,3 +103,26 @@ def test_the_gradient_is_clipped_as_a_whole():
     momentum = [np.array(m) for m in optimizer._momentums]
     for found, gradient in zip(momentum, gradients, strict=True):
         np.testing.assert_allclose(found, 0.1 * gradient / 5, rtol=1e-5)
+
+
+def test_accumulated_batches_are_one_update_of_their_mean_gradient():
+    spec = OptimizerSpec(high=0.1, low=0.01, weight_decay=0.1, clip=1.0)
+    rng = np.random.default_rng(0)
+    first, second, third, fourth = (rng.normal(size=(2, 3)).astype("float32") for _ in range(4))
+    found = []
+    for accumulate, steps in (
+        (1, [(first + second) / 2, (third + fourth) / 2]),
+        (2, [first, second, third, fourth]),
+    ):
+        parts = groups((2, 3))
+        (weight,) = parts[0][1]
+        optimizer = make_optimizer(spec, 4, parts, accumulate=accumulate)
+        optimizer.build([weight])
+        values = []
+        for gradient in steps:
+            optimizer.apply_gradients([(keras.ops.convert_to_tensor(gradient), weight)])
+            values.append(np.array(weight))
+        found.append(values)
+    once, accumulated = found
+    np.testing.assert_allclose(accumulated[1::2], once, rtol=1e-5)
+    np.testing.assert_array_equal(accumulated[0], np.ones((2, 3)))  # nothing moves in between

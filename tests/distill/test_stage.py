@@ -89,6 +89,19 @@ def test_it_learns_by_the_metric(make_tagger, run, make_examples, make_rows, tas
     assert result.updates == watch.planned["s"] == 8 * 10
 
 
+def test_accumulated_updates_are_counted_as_such(make_tagger, run):
+    rows = []
+    (result,), watch = run(
+        stage(accumulate=2, stop=StopSpec(epochs=4, every=3)),
+        make_tagger().model,
+        metric=iter(range(99)).__next__,
+        record=lambda phase, row: rows.append(row["updates"]),
+    )
+    assert watch.planned["s"] == 4 * 5  # batches
+    assert result.updates == int(watch.optimizers["s"].iterations) == 10
+    assert rows == [0, 3, 6, 9, 10]
+
+
 def test_top_down_is_a_fresh_optimizer_per_group(make_tagger, run):
     student = make_tagger().model
     values = iter(range(1000))

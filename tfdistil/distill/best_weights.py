@@ -28,6 +28,7 @@ class BestWeights(keras.callbacks.Callback):
         patience: epochs without improvement until training stops; None never stops early.
         updates: stop after so many optimizer steps, wherever in an epoch; None: no limit.
         record: called with a row of the history after each evaluation.
+        accumulate: batches to an update.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class BestWeights(keras.callbacks.Callback):
         patience: int | None,
         updates: int | None,
         record: Callable[[dict[str, float]], None],
+        accumulate: int = 1,
     ):
         super().__init__()
         self.student, self.evaluate, self.record = student, evaluate, record
@@ -45,7 +47,13 @@ class BestWeights(keras.callbacks.Callback):
         self.patience, self.updates = patience, updates
         self.best_value = np.nan
         self.best_weights: list[np.ndarray] = []
-        self.waited = self.done = 0
+        self.waited = self.batches = 0
+        self.accumulate = accumulate
+
+    @property
+    def done(self) -> int:
+        """Updates made."""
+        return self.batches // self.accumulate
 
     def _consider(self, epoch: int, logs: dict[str, float]) -> None:
         value = float(self.evaluate())
@@ -62,7 +70,7 @@ class BestWeights(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
         """Count updates."""
-        self.done += 1
+        self.batches += 1
         if self.updates is not None and self.done >= self.updates:
             self.model.stop_training = True
 

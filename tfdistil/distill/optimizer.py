@@ -20,15 +20,18 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
         steps: all updates; the decay ends there.
         warmup: updates spent rising.
         shape: ``cosine``, ``linear`` or ``constant``.
+        accumulate: batches to an update; an optimizer that accumulates counts batches here.
     """
 
-    def __init__(self, high: float, low: float, steps: int, warmup: int, shape: str):
+    def __init__(
+        self, high: float, low: float, steps: int, warmup: int, shape: str, accumulate: int = 1
+    ):
         self.high, self.low, self.steps, self.warmup = high, low, steps, warmup
-        self.shape = shape
+        self.shape, self.accumulate = shape, accumulate
 
     def __call__(self, step: Any) -> Any:
-        """The learning rate before update number ``step`` (from 0)."""
-        step = ops.cast(step, "float32")
+        """The learning rate at batch number ``step`` (from 0)."""
+        step = ops.floor(ops.cast(step, "float32") / self.accumulate)
         rising = (step + 1.0) / (self.warmup + 1.0)
         progress = (step - self.warmup) / max(1, self.steps - self.warmup)
         progress = ops.clip(progress, 0.0, 1.0)
@@ -48,6 +51,7 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
             "steps": self.steps,
             "warmup": self.warmup,
             "shape": self.shape,
+            "accumulate": self.accumulate,
         }
 
 
@@ -87,19 +91,22 @@ def make_optimizer(
     steps: int,
     groups: Sequence[tuple[str, Sequence[keras.Variable]]],
     others: Sequence[keras.Variable] = (),
+    accumulate: int = 1,
 ) -> LayerwiseAdamW:
-    """A fresh optimizer for one phase of ``steps`` updates.
+    """A fresh optimizer for one phase of ``steps`` updates, each from ``accumulate`` batches.
 
     Biases and normalisation weights (rank 1) are not decayed, nor is what learns beside the layer
     groups (``others``): decay would pull learned weights of terms to 1.
     """
-    schedule = WarmupDecay(spec.high, spec.low, steps, round(spec.warmup * steps), spec.schedule)
+    warmup = round(spec.warmup * steps)
+    schedule = WarmupDecay(spec.high, spec.low, steps, warmup, spec.schedule, accumulate)
     optimizer = LayerwiseAdamW(
         layer_factors(groups, spec.layer_decay) if spec.layer_decay < 1 else {},
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,
         epsilon=1e-8,
+        gradient_accumulation_steps=accumulate if accumulate > 1 else None,
     )
     optimizer.exclude_from_weight_decay(
         var_list=[*others, *(w for _, weights in groups for w in weights if len(w.shape) < 2)]

@@ -36,7 +36,7 @@ class PhaseResult:
 
 
 Callbacks = Callable[[str, int], list[Any]]
-"""``(phase name, updates planned)`` to Keras callbacks, such as a progress bar."""
+"""``(phase name, batches planned)`` to Keras callbacks, such as a progress bar."""
 
 
 def run_stage(
@@ -87,14 +87,16 @@ def run_stage(
         set_trainable(student, phase.groups)
         _reseed(student, phase.name)
         batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
-        planned = stage.stop.epochs * batches.steps
+        planned = max(1, stage.stop.epochs * batches.steps // stage.accumulate)
         if stage.stop.updates is not None:
             planned = min(planned, stage.stop.updates)
-        every = stage.stop.every or batches.steps
+        steps = planned * stage.accumulate
+        every = stage.stop.every * stage.accumulate if stage.stop.every else batches.steps
         distiller = Distiller(student, terms, stage.weighting, teacher)
         learned = [] if distiller.log_weights is None else [distiller.log_weights]
         distiller.compile(
-            optimizer=make_optimizer(stage.optimizer, planned, groups, learned), jit_compile=jit
+            optimizer=make_optimizer(stage.optimizer, planned, groups, learned, stage.accumulate),
+            jit_compile=jit,
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
         # A step that made variables would be traced twice.
@@ -106,14 +108,15 @@ def run_stage(
             patience=stage.stop.patience,
             updates=planned,
             record=partial(record, phase.name),
+            accumulate=stage.accumulate,
         )
         distiller.fit(
             batches.dataset(),
-            steps_per_epoch=min(every, planned),
-            epochs=-(-planned // every),
+            steps_per_epoch=min(every, steps),
+            epochs=-(-steps // every),
             shuffle=False,  # the batches come shuffled
             verbose=0,
-            callbacks=[best, *callbacks(phase.name, planned)],
+            callbacks=[best, *callbacks(phase.name, steps)],
         )
         result = PhaseResult(phase.name, best.best_value, best.done)
         finished(result)
