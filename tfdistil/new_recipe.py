@@ -20,8 +20,8 @@ COMMENTS = {
     "task": "tags | intent_slots | classes | pair",
     "data": "paths are relative to this file; formats and options: docs/data.md",
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
-    "prune_vocabulary keeps only the pieces that train and transfer need: a smaller file, for half\n"
-    "a point to a point on words that are in neither",
+    "prune_vocabulary keeps only the pieces that train and transfer need: a smaller file, for\n"
+    "half a point to a point on words that are in neither",
     "distill": "stages in order; this one learns gold labels and what the teacher says of more\n"
     "text; groups leaves the embeddings out: they stay the teacher's",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
