@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from keras import ops
 from ruamel.yaml import YAML
 
 from tfdistil.corpus import load_corpus
 from tfdistil.errors import RecipeError
-from tfdistil.model_factory import Models, Teacher, load_student, make_teacher, save_student
+from tfdistil.model_factory import (
+    Models,
+    Teacher,
+    load_student,
+    make_teacher,
+    save_student,
+    save_teacher,
+)
+from tfdistil.recipe import TeacherSpec
 from tfdistil.recipe_file import parse_recipe
 from tfdistil.student_inputs import READS
 from tfdistil.students import STUDENTS
@@ -91,6 +100,26 @@ def test_the_teachers_table_in_fewer_dimensions(make, teacher, embedding, expect
     student = make(embedding)
     found = np.asarray(student.model.word_embeddings)
     np.testing.assert_array_equal(found, expected(table_of(teacher, student)))
+
+
+def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
+    save_teacher(teacher, corpus.task, tmp_path / "pretrained")
+    tuned = Teacher(clone(teacher), teacher.featurizer)
+    tuned.model.word_embeddings.assign_add(ops.ones_like(tuned.model.word_embeddings))
+    embedding = f"{{width: {WIDTH}, init: teacher, of: pretrained}}"
+    spec = recipe(f"{{kind: bilstm, width: 4, embedding: {embedding}}}")
+    with pytest.raises(RecipeError, match="pretrained needs a teacher with a checkpoint"):
+        Models(spec, corpus, tuned, tmp_path).fresh("student")
+    models = {**spec.models, "teacher": TeacherSpec(checkpoint="pretrained")}
+    spec = spec.model_copy(update={"models": models})
+    student = Models(spec, corpus, tuned, tmp_path)["student"]
+    np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))
+
+
+def clone(teacher):
+    model = type(teacher.model).from_config(teacher.model.get_config())
+    model.set_weights(teacher.model.get_weights())
+    return model
 
 
 def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):

@@ -14,7 +14,7 @@ from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
 from tfdistil.encoders import Encoder, load_encoder, load_tokenizer, save_encoder, scratch_encoder
 from tfdistil.errors import CheckpointError, RecipeError
-from tfdistil.files import write_json
+from tfdistil.files import beside, write_json
 from tfdistil.recipe import QuantizedSpec, Recipe, StudentSpec, TeacherSpec
 from tfdistil.student_inputs import READS, alignment, sentences
 from tfdistil.students import build_student, student_class
@@ -132,15 +132,21 @@ def load_teacher(folder: Path, task: Task, max_length: int) -> Teacher:
     return Teacher(model, _featurizer(load_tokenizer(folder), model, max_length, task))
 
 
-def make_student(spec: StudentSpec, teacher: Teacher, corpus: Corpus, seed: int) -> Student:
-    """A student with fresh weights; what it reads and begins with as the recipe says."""
-    inputs = READS[student_class(spec.kind).reads](
-        spec,
-        teacher.featurizer.tokenizer,
-        np.asarray(teacher.model.embeddings.words),
-        corpus,
-        seed,
-    )
+def make_student(
+    spec: StudentSpec,
+    teacher: Teacher,
+    corpus: Corpus,
+    seed: int,
+    vectors: np.ndarray | None = None,
+) -> Student:
+    """A student with fresh weights; what it reads and begins with as the recipe says.
+
+    ``vectors`` are the word embeddings ``[V, D]`` it may begin with; None: the teacher's.
+    """
+    if vectors is None:
+        vectors = np.asarray(teacher.model.word_embeddings)
+    tokenizer = teacher.featurizer.tokenizer
+    inputs = READS[student_class(spec.kind).reads](spec, tokenizer, vectors, corpus, seed)
     arguments = {
         "kind": spec.kind,
         "outputs": _heads(corpus.task),
@@ -202,14 +208,22 @@ class Models(dict[str, Any]):
             RecipeError: arguments that do not fit the kind of student.
         """
         spec = self.recipe.student_spec(name)
+        pretrained = self._pretrained() if spec.embedding.of == "pretrained" else None
         if spec.embedding.vectors is not None:
             file = str(self.base / spec.embedding.vectors)
             embedding = spec.embedding.model_copy(update={"vectors": file})
             spec = spec.model_copy(update={"embedding": embedding})
         try:
-            return make_student(spec, self["teacher"], self.corpus, self.recipe.seed)
+            return make_student(spec, self["teacher"], self.corpus, self.recipe.seed, pretrained)
         except (TypeError, ValueError) as error:
             raise RecipeError(f"models.{name}: {error}") from error
+
+    def _pretrained(self) -> np.ndarray:
+        """The word embeddings of the teacher's checkpoint."""
+        checkpoint = self.recipe.teacher_spec().checkpoint
+        if checkpoint is None:
+            raise RecipeError("embedding.of: pretrained needs a teacher with a checkpoint")
+        return np.asarray(load_encoder(beside(self.base, checkpoint)).word_embeddings)
 
 
 def save_student(student: Student, folder: Path) -> None:

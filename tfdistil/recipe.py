@@ -253,6 +253,9 @@ class EmbeddingSpec(Part):
         "svd",
         description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
     )
+    of: Literal["tuned", "pretrained"] = Field(
+        "tuned", description="which table of the teacher's: after fine-tuning or the checkpoint's"
+    )
     directions: Int = Field(14, ge=1, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
     vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
 
