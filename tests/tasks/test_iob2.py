@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.special import log_softmax as scipy_log_softmax
+from scipy.special import softmax
 
 from tfdistil.metrics.spans import strict_spans
 from tfdistil.tasks import Span
@@ -17,7 +17,7 @@ from tfdistil.tasks.iob2 import (
     CONTINUATION,
     allowed_transitions,
     best_legal_path,
-    log_softmax,
+    probabilities,
     spans,
 )
 
@@ -91,12 +91,13 @@ def test_the_scores_are_left_alone():
         elements=st.floats(-1e4, 1e4, width=32),
     )
 )
-def test_log_softmax_equals_scipy(logits):
-    found = log_softmax(logits)
-    assert found.dtype == np.float64
-    np.testing.assert_allclose(
-        found, scipy_log_softmax(logits.astype(np.float64), axis=-1), atol=1e-9
-    )
+def test_probabilities_equal_scipys_softmax(logits):
+    before = logits.copy()
+    for chosen in range(logits.shape[1]):
+        found = probabilities(logits, np.full(len(logits), chosen))
+        expected = softmax(logits.astype(np.float64), axis=-1)[:, chosen]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_array_equal(logits, before)
 
 
 @st.composite

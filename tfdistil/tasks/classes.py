@@ -10,7 +10,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.base import Output, Prediction, Task
-from tfdistil.tasks.iob2 import log_softmax
+from tfdistil.tasks.iob2 import probabilities
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -42,9 +42,9 @@ class LabelCodec:
 
     def decode(self, logits: np.ndarray) -> tuple[str, float]:
         """Logits ``[labels]`` to a label and its probability."""
-        log_p = log_softmax(logits)
-        best = int(log_p.argmax())
-        return self.labels[best], float(np.exp(log_p[best]))
+        best = logits.argmax(keepdims=True)
+        (score,) = probabilities(logits[None], best)
+        return self.labels[int(best[0])], score
 
 
 class Classes(Task):

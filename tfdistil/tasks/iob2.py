@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,17 +32,26 @@ def allowed_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return start, follow
 
 
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Log-probabilities along the last axis, in float64."""
-    shifted = logits.astype(np.float64) - logits.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+def probabilities(logits: np.ndarray, chosen: np.ndarray) -> list[float]:
+    """The softmax probability of a chosen label in each row.
+
+    Args:
+        logits: ``[rows, labels]``.
+        chosen: label ids, int ``[rows]``.
+    """
+    shifted = logits.astype(np.float64)
+    shifted -= shifted.max(axis=-1, keepdims=True)
+    np.exp(shifted, out=shifted)
+    picked = shifted[np.arange(len(chosen)), chosen] / shifted.sum(axis=-1)
+    return picked.tolist()
 
 
 def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
     """The legal label path with the highest sum of scores (Viterbi with hard constraints).
 
     Args:
-        scores: ``[words, labels]``, log-probabilities or logits.
+        scores: ``[words, labels]``, log-probabilities or logits: what is added to a whole row
+            changes nothing.
         start: bool ``[labels]``; follow: bool ``[labels, labels]``, as `allowed_transitions` gives.
 
     Returns:
@@ -52,6 +62,7 @@ def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -
     # The unconstrained best path is the answer whenever it is legal, which is most often.
     if words == 0 or (start[path[0]] and follow[path[:-1], path[1:]].all()):
         return path
+    scores = scores.astype(np.float64)  # sums over long texts
     forbidden = np.where(follow, 0.0, -np.inf)
     best = np.where(start, scores[0], -np.inf)
     back = np.zeros(scores.shape, dtype=np.int64)
@@ -77,7 +88,8 @@ def spans(tags: Sequence[str], scores: Sequence[float] = ()) -> list[Span]:
     for word, tag in enumerate([*tags, "O"]):
         if start is not None and not tag.startswith("I-"):
             part = scores[start:word] or (1.0,)
-            score = float(np.exp(np.mean(np.log(np.maximum(part, 1e-12)))))
+            # Plain numbers: a span has too few for numpy to pay.
+            score = math.exp(sum(math.log(max(p, 1e-12)) for p in part) / len(part))
             found.append(Span(start, word, tags[start][2:], score))
             start = None
         if tag.startswith("B-"):

@@ -10,7 +10,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.base import Output, Prediction, Task
-from tfdistil.tasks.iob2 import CONTINUATION, allowed_transitions, best_legal_path, log_softmax
+from tfdistil.tasks.iob2 import CONTINUATION, allowed_transitions, best_legal_path, probabilities
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -53,10 +53,9 @@ class TagCodec:
 
     def decode(self, logits: np.ndarray) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Logits ``[words, labels]`` to legal tags and the probability of each."""
-        log_p = log_softmax(logits)
-        path = best_legal_path(log_p, self._start, self._follow)
-        scores = np.exp(log_p[np.arange(len(path)), path])
-        return tuple(self.labels[i] for i in path), tuple(float(s) for s in scores)
+        path = best_legal_path(logits, self._start, self._follow)
+        scores = probabilities(logits, path)
+        return tuple([self.labels[i] for i in path.tolist()]), tuple(scores)
 
 
 class Tags(Task):
