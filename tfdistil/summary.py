@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+
+from tfdistil.report.sweep_table import SHORT, Entry, sweep_table
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
@@ -77,3 +81,25 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
+    """Write the table of a sweep, where its files are, and what to try: its best point."""
+    if not entries:
+        return
+    shown = sweep_table(entries, SHORT)
+    console = Console(highlight=False)
+    table = Table(title=f"{entries[0].results.name}: {len(entries)} points", title_justify="left")
+    for number, name in enumerate(shown.flat_head):
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for number, row in enumerate(shown.rows):
+        table.add_row(*map(escape, row), style="bold" if number == shown.strong else None)
+    console.print(table)
+    best = entries[shown.strong or 0]
+    example = (best.metrics.get("examples") or ["your text"])[0]
+    for line in (
+        f"table:   {folder / 'sweep.csv'}",
+        f"page:    {folder / 'sweep.html'}",
+        f'try it:  tfdistil predict {folder / best.name / "student.tflite"} "{example}"',
+    ):
+        console.print(line, markup=False, soft_wrap=True)
