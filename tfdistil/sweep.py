@@ -49,8 +49,8 @@ class Swept:
         """
         for name, error in self.failed.items():
             raise RunError(
-                f"{', '.join(self.failed)} failed; {name}: {error}\nWith the cause mended, the same "
-                "command runs what is missing"
+                f"{', '.join(self.failed)} failed; {name}: {error}\n"
+                "With the cause mended, the same command runs what is missing"
             )
 
 
@@ -140,7 +140,7 @@ def _check(
     if plan.source is not None:
         read(RunFolder(plan.source).recipe, plan.source)
     for name, folder in folders.items():
-        recipe, corpus = plan.recipes[name], read(plan.recipes[name], folder.path)
+        corpus = read(plan.recipes[name], folder.path)
         if name in todo and not folder.is_done("student"):
             folder.remember(base=str(plan.base.resolve()))
             work = Run(folder, corpus, screen)

@@ -1,4 +1,4 @@
-"""The points of a sweep: a recipe with other values here and there, each under a name of its own."""
+"""The points of a sweep: one recipe with other values, each under a name of its own."""
 
 from __future__ import annotations
 

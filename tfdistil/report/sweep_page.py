@@ -1,4 +1,4 @@
-"""The page of a sweep: the table over its points, and score against cost as in XtremeDistil's Figure 1."""
+"""The page of a sweep: tables over its points, score against cost (XtremeDistil's Figure 1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfdistil.report.html import environment, task_name
 from tfdistil.report.plots import Plot, log_ticks
 from tfdistil.report.results import metric_name, set_name
 from tfdistil.report.svg import COLOURS, INK, PAPER, canvas, inline_svg
-from tfdistil.report.sweep_table import Entry, pareto, sweep_table
+from tfdistil.report.sweep_table import Entry, best, pareto, sweep_tables
 from tfdistil.report.tables import Table, facts_table
 
 _MOST_LABELS = 16
@@ -25,14 +25,15 @@ def render_sweep(entries: Sequence[Entry], name: str) -> str:
     """
     template = environment().get_template("sweep.html.j2")
     if not entries:
-        return template.render(name=name, subtitle="no point is finished yet", table=None)
+        return template.render(name=name, subtitle="no point is finished yet", tables=[])
     first = entries[0].results
     subtitle = f"{first.name} · {task_name(first.task)} · {_points(len(entries))}"
     return template.render(
         name=name,
         subtitle=subtitle,
         sentence=_sentence(entries),
-        table=sweep_table(entries),
+        tables=sweep_tables(entries),
+        points=[entry.name for entry in entries],
         plots=[plot for plot in (parameters(entries), latency(entries)) if plot is not None],
         keys=_keys(entries),
         environment=facts_table("Environment of the first point", first.part("environment")),
@@ -45,16 +46,15 @@ def _points(count: int) -> str:
 
 
 def _sentence(entries: Sequence[Entry]) -> str:
-    scored = [(entry.score, entry) for entry in entries if entry.score is not None]
-    if not scored:
+    index = best(entries)
+    if index is None:
         return "No point has a score."
-    score, best = max(scored, key=lambda pair: pair[0])
-    results = best.results
+    entry = entries[index]
+    results = entry.results
     where = set_name(results.main_set or "")
     return (
-        f"The best {metric_name(results.metric)} on {where}, {units.points(score)}, is that of "
-        f"{best.name}: {units.count(results.delivered.parameters if results.delivered else None)} "
-        "parameters."
+        f"The best {metric_name(results.metric)} on {where}, {units.points(entry.score)}, is that "
+        f"of {entry.name}."
     )
 
 
@@ -124,7 +124,7 @@ def _against(
             color=COLOURS["tflite"],
             marker="o",
             markersize=6,
-            label="no other point is cheaper and better",
+            label="no point is both cheaper and better",
         )
         rest = [i for i in range(len(shown)) if i not in front]
         if rest:

@@ -181,7 +181,7 @@ def to_csv(entries: Sequence[Entry]) -> str:
     return text.getvalue()
 
 
-SHORT = (
+MAIN = (
     "file_dev",
     "file_test",
     "retention",
@@ -189,26 +189,45 @@ SHORT = (
     "parameters",
     "bytes",
     "ms_online",
+    "fewer_parameters_than_teacher",
+    "smaller_than_teacher",
     "faster_online_than_teacher",
     "faster_batch_than_teacher",
+    "fewer_parameters_than_reference",
+    "smaller_than_reference",
+    "faster_online_than_reference",
+    "faster_batch_than_reference",
 )
-"""Columns that fit a terminal."""
+"""The columns of Table 16 and a few more; the others are where they come from."""
 
 
-def sweep_table(entries: Sequence[Entry], only: Sequence[str] | None = None) -> Table:
-    """A row per point, the best one strong; columns without any number are left out.
+def shown_columns(entries: Sequence[Entry], names: Sequence[str]) -> list[Column]:
+    """Those of the columns that have a number at any point, in the order of the CSV."""
+    every = [column for column in columns(entries[0].results) if column.name in names]
+    return [c for c in every if any(c.of(entry.results) is not None for entry in entries)]
+
+
+def best(entries: Sequence[Entry]) -> int | None:
+    """Index of the first point with the highest score; None where there is no score."""
+    scores = [(entry.score, -index) for index, entry in enumerate(entries)]
+    known = [(score, place) for score, place in scores if score is not None]
+    return -max(known)[1] if known else None
+
+
+def sweep_tables(entries: Sequence[Entry]) -> list[Table]:
+    """A row per point: first what they are compared by, then where that comes from.
 
     Args:
         entries: at least one.
-        only: names of columns; None for all.
     """
-    every = columns(entries[0].results)
-    shown = [
-        column
-        for column in every
-        if (only is None or column.name in only)
-        and any(column.of(entry.results) is not None for entry in entries)
+    others = [c.name for c in columns(entries[0].results) if c.name not in MAIN]
+    return [
+        _table("Quality and cost of every point", entries, shown_columns(entries, MAIN)),
+        _table("All scores and times", entries, shown_columns(entries, others)),
     ]
+
+
+def _table(caption: str, entries: Sequence[Entry], shown: Sequence[Column]) -> Table:
     rows = tuple(
         (entry.name, *(column.text(column.of(entry.results)) for column in shown))
         for entry in entries
@@ -218,19 +237,12 @@ def sweep_table(entries: Sequence[Entry], only: Sequence[str] | None = None) -> 
         title, count = groups[-1]
         same = column.group == title
         groups[-1:] = [(title, count + 1)] if same else [(title, count), (column.group, 1)]
-    scores = [entry.score for entry in entries]
-    known = [score for score in scores if score is not None]
-    return Table(
-        "Quality, size and speed of every point",
-        ("point", *(column.title for column in shown)),
-        rows,
-        tuple(groups),
-        scores.index(max(known)) if known else None,
-    )
+    head = ("point", *(column.title for column in shown))
+    return Table(caption, head, rows, tuple(groups), best(entries))
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the points that no other one beats: cheaper and no worse, or better and no dearer.
+    """Indices of the points that no other one beats in cost or score without losing in the other.
 
     Args:
         points: ``(cost, score)``; less of the first and more of the second is better.
