@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def _check(
         if name in todo and not folder.is_done("student"):
             folder.remember(base=str(plan.base.resolve()))
             work = Run(folder, corpus, screen)
-            teacher = teachers.get(keys[folder.path], lambda work=work: untrained_teacher(work))
+            teacher = teachers.get(keys[folder.path], partial(untrained_teacher, work))
             try:
                 check_stages(work, teacher)
             except TfdistilError as error:
