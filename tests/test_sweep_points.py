@@ -157,6 +157,9 @@ def test_a_run_gives_its_recipe_and_its_base(tmp_path):
     plan = plan_sweep(tmp_path / "run", sweep_points(["twin=false"], []), tmp_path / "out")
     assert plan.recipes["twin=false"] == load_recipe(TINY, ["seed=7", "twin=false"])
     assert (plan.base, plan.source) == (Path("/data"), tmp_path / "run")
+    for points, sets in ((sweep_points([], [["D1", "base=d1"]]), []), (plan.points, ["base=d1"])):
+        with pytest.raises(RecipeError, match="a base would change nothing"):
+            plan_sweep(tmp_path / "run", points, tmp_path / "out", sets)
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunError, match="not a run folder"):
         plan_sweep(tmp_path / "empty", sweep_points(["seed=1"], []), tmp_path / "out")

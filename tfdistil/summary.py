@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tfdistil.report.sweep_table import Entry, best, shown_columns
+from tfdistil.report.sweep_table import Entry, best, file_name, shown_columns
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
@@ -104,8 +104,8 @@ def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
     results, strong = entries[0].results, best(entries)
     shown = shown_columns(entries, list(_SWEEP))
     console = Console(highlight=False)
-    file = results.delivered.name if results.delivered else "file"
-    title = f"{results.name}: {results.metric.replace('_', ' ')} of {file}, {len(entries)} points"
+    metric = results.metric.replace("_", " ")
+    title = f"{results.name}: {metric} of {file_name(entries)}, {len(entries)} points"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.pad_edge, table.collapse_padding = False, True
     parts = [part for entry in entries for part in entry.name.split(",")]

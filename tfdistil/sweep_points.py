@@ -185,6 +185,12 @@ def plan_sweep(
     """
     source = Path(recipe) if Path(recipe).is_dir() else None
     if source is not None:
+        for text in (*assignments, *(text for point in points for text in point.assignments)):
+            if text.partition("=")[0] == "base":
+                raise RecipeError(
+                    f"{text}: the recipe of a run has every key already, so a base would change "
+                    "nothing; give the recipe file instead of the run"
+                )
         base = Path(RunFolder(source).manifest.get("base", "."))
         recipe = source / "recipe.yaml"
     else:

@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean, stdev
 from typing import Any
 
@@ -118,11 +118,23 @@ def _score(system: Callable[[Results], System | None], where: str) -> Callable[[
     return lambda results: results.score(system(results), where)
 
 
-def columns(results: Results) -> list[Column]:
-    """All numbers of a point; ``results`` says what metric, file and reference are called."""
+def _other_score(metric: str, results: Results) -> Number:
+    """A metric besides the main one, of what the run delivers, on the main set."""
+    own, where = results.delivered, results.main_set
+    return None if own is None or where is None else own.scores.get(where, {}).get(metric)
+
+
+def file_name(entries: Sequence[Entry]) -> str:
+    """What the delivered files are called, ``student int8`` say, if all are of one kind."""
+    names = {e.results.delivered.name for e in entries if e.results.delivered is not None}
+    return names.pop() if len(names) == 1 else "file"
+
+
+def columns(entries: Sequence[Entry]) -> list[Column]:
+    """All numbers of a point; the points say what metric, file and reference are called."""
+    results, file = entries[0].results, file_name(entries)
     metric = metric_name(results.metric)
     where = set_name(results.main_set) if results.main_set else "test"
-    file = results.delivered.name if results.delivered else "file"
     reference = results.reference.name if results.reference else "reference"
     made: list[Column] = []
     for kind, title, system in (
@@ -134,6 +146,19 @@ def columns(results: Results) -> list[Column]:
             Column(f"{kind}_{name}", f"{metric}, {title}", name, units.points, _score(system, name))
             for name in ("dev", "test")
         ]
+    main = results.main_set
+    own = results.delivered.scores.get(main, {}) if results.delivered and main else {}
+    made += [
+        Column(
+            f"file_{main}_{name}",
+            f"{file} on {where}",
+            metric_name(name),
+            units.points,
+            partial(_other_score, name),
+        )
+        for name in own
+        if name != results.metric
+    ]
     languages = f"languages of {where}"
     return [
         *made,
@@ -172,7 +197,7 @@ def to_csv(entries: Sequence[Entry]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     if entries:
-        keys, cells = list(entries[0].values), columns(entries[0].results)
+        keys, cells = list(entries[0].values), columns(entries)
         writer.writerow(["point", *keys, "metric", *(column.name for column in cells)])
         for entry in entries:
             numbers = [column.of(entry.results) for column in cells]
@@ -203,7 +228,7 @@ MAIN = (
 
 def shown_columns(entries: Sequence[Entry], names: Sequence[str]) -> list[Column]:
     """Those of the columns that have a number at any point, in the order of the CSV."""
-    every = [column for column in columns(entries[0].results) if column.name in names]
+    every = [column for column in columns(entries) if column.name in names]
     return [c for c in every if any(c.of(entry.results) is not None for entry in entries)]
 
 
@@ -220,7 +245,7 @@ def sweep_tables(entries: Sequence[Entry]) -> list[Table]:
     Args:
         entries: at least one.
     """
-    others = [c.name for c in columns(entries[0].results) if c.name not in MAIN]
+    others = [c.name for c in columns(entries) if c.name not in MAIN]
     return [
         _table("Quality and cost of every point", entries, shown_columns(entries, MAIN)),
         _table("All scores and times", entries, shown_columns(entries, others)),
