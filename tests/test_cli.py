@@ -24,6 +24,7 @@ COMMANDS = [
     ["init"],
     ["data", "check"],
     ["run"],
+    ["sweep"],
     ["evaluate"],
     ["compare"],
     ["predict"],

@@ -34,6 +34,18 @@ examples:
 
 A stopped run goes on where it was: give the same recipe and folder again.
 """
+SWEEP = """\
+examples:
+  tfdistil sweep ner.yaml --out runs/grid --grid models.student.embedding.width=50,100 \\
+      --grid models.student.width=100,200                  (all four combinations)
+  tfdistil sweep ner.yaml --out runs/ablation --variant full \\
+      --variant narrow models.student.width=50 --variant short distill.joint.stop.epochs=2
+  tfdistil sweep runs/ner --out runs/amount --grid data.transfer_limit=1000,10000
+
+Points of one teacher share it: it is trained once, or taken from the run folder given in the place
+of the recipe. A stopped sweep goes on where it was, and the folder takes further points: give the
+same recipe and folder again.
+"""
 COMPARE = """\
 examples:
   tfdistil compare runs/ner-1 runs/ner-2 runs/ner-3
@@ -84,6 +96,27 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--out", required=True, type=Path, help="run folder")
     _add_set(run)
     run.set_defaults(func=_run)
+
+    sweep = _add(commands, "sweep", "run a recipe with other values: table and plot", SWEEP)
+    sweep.add_argument("recipe", help="recipe file, name of a shipped one, or folder of a run")
+    sweep.add_argument("--out", required=True, type=Path, help="a folder of run folders")
+    sweep.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE,VALUE",
+        help="values of a key; with several of these, all combinations",
+    )
+    sweep.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        nargs="+",
+        metavar=("NAME", "KEY=VALUE"),
+        help="one more point, with a name of its own; a name alone is the recipe as it is",
+    )
+    _add_set(sweep)
+    sweep.set_defaults(func=_sweep)
 
     evaluate = _add(commands, "evaluate", "score a run or a file and list its errors", EVALUATE)
     evaluate.add_argument("what", type=Path, help="run folder or .tflite file")
@@ -179,6 +212,21 @@ def _run(arguments: argparse.Namespace) -> int:
 
     metrics = run(recipe, arguments.out, _base(arguments.recipe))
     print_summary(metrics, arguments.out)
+    return 0
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    from tfdistil.sweep_points import plan_sweep, sweep_points
+
+    points = sweep_points(arguments.grid, arguments.variant)  # errors before slow imports
+    plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
+    import_tensorflow()
+    from tfdistil.summary import print_sweep
+    from tfdistil.sweep import sweep
+
+    swept = sweep(plan, arguments.out)
+    print_sweep(swept.entries, arguments.out)
+    swept.check()
     return 0
 
 

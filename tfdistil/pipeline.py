@@ -119,12 +119,9 @@ def _sets(work: Run) -> dict[str, Sequence[Example]]:
 def train_teacher(work: Run) -> dict[str, Any]:
     """Fine-tune the teacher on the labels (or take it as it is) and save it."""
     spec = work.recipe.teacher_spec()
-    if spec.checkpoint is not None:
-        checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
-        spec = spec.model_copy(update={"checkpoint": checkpoint})
     work.screen.line("teacher")
-    teacher = make_teacher(spec, work.corpus, work.recipe.seed)
-    _check_stages(work, teacher)
+    teacher = untrained_teacher(work)
+    check_stages(work, teacher)
     if spec.scratch is not None and spec.scratch.pretrain is not None:
         _pretrain(work, teacher, spec.scratch.pretrain)
     if spec.fine_tune is not False:
@@ -134,8 +131,25 @@ def train_teacher(work: Run) -> dict[str, Any]:
     return {"parameters": teacher.model.count_params()}
 
 
-def _check_stages(work: Run, teacher: Teacher) -> None:
-    """Find out what the schedule asks for in vain now, not after hours of fine-tuning."""
+def untrained_teacher(work: Run) -> Teacher:
+    """The teacher as it is before training: its checkpoint, or one made from nothing."""
+    spec = work.recipe.teacher_spec()
+    if spec.checkpoint is not None:
+        checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
+        spec = spec.model_copy(update={"checkpoint": checkpoint})
+    return make_teacher(spec, work.corpus, work.recipe.seed)
+
+
+def check_stages(work: Run, teacher: Teacher) -> None:
+    """Find out what the schedule asks for in vain now, not after hours of fine-tuning.
+
+    Args:
+        work: nothing is written to its folder.
+        teacher: before or after its training.
+
+    Raises:
+        RecipeError: a student or a stage that does not fit, see `Schedule.check`.
+    """
     plain = {
         # The same layers and signals, without what takes time to make.
         name: spec.model_copy(

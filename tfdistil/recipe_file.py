@@ -127,6 +127,18 @@ def _step(node: Any, key: str, assignment: str) -> Any:
     raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
 
 
+def look_up(tree: Any, key: str) -> Any:
+    """The value that ``key=...`` would override; None where the key leads nowhere."""
+    for part in key.split("."):
+        if isinstance(tree, list):
+            named = [item for item in tree if isinstance(item, Mapping) and _named(item) == part]
+            numbered = tree[int(part) : int(part) + 1] if part.isdigit() else []
+            tree = next(iter(named or numbered), None)
+        else:
+            tree = tree.get(part) if isinstance(tree, Mapping) else None
+    return tree
+
+
 def find_recipe(path: str | Path) -> Path:
     """The file, or the recipe of that name that comes with tfdistil."""
     shipped = SHIPPED / f"{path}.yaml"

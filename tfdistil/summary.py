@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from tfdistil.report.sweep_table import Entry, best, file_name, shown_columns
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
@@ -77,3 +82,47 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+_SWEEP = {
+    "file_dev": "dev",
+    "file_test": "test",
+    "retention": "of\nteacher",
+    "deviation": "σ",
+    "parameters": "params",
+    "bytes": "file",
+    "ms_online": "p50 ms",
+    "faster_online_than_teacher": "faster",
+}
+"""Columns of a sweep that fit a terminal, and their titles there."""
+
+
+def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
+    """Write the table of a sweep, where its files are, and what to try: its best point."""
+    if not entries:
+        return
+    results, strong = entries[0].results, best(entries)
+    shown = shown_columns(entries, list(_SWEEP))
+    console = Console(highlight=False)
+    metric = results.metric.replace("_", " ")
+    title = f"{results.name}: {metric} of {file_name(entries)}, {len(entries)} points"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.pad_edge, table.collapse_padding = False, True
+    parts = [part for entry in entries for part in entry.name.split(",")]
+    table.add_column("point", min_width=min(24, 1 + max(map(len, parts))), overflow="fold")
+    for column in shown:
+        table.add_column(_SWEEP[column.name], justify="right")
+    for index, entry in enumerate(entries):
+        # One part of the name per line: the numbers need the width.
+        cells = [Text(entry.name.replace(",", ",\n"))]
+        cells += [Text(column.text(column.of(entry.results))) for column in shown]
+        table.add_row(*cells, style="bold" if index == strong else None)
+    console.print(table)
+    chosen = entries[strong or 0]
+    example = (chosen.metrics.get("examples") or ["your text"])[0]
+    for line in (
+        f"table:   {folder / 'sweep.csv'}",
+        f"page:    {folder / 'sweep.html'}",
+        f'try it:  tfdistil predict {folder / chosen.name / "student.tflite"} "{example}"',
+    ):
+        console.print(line, markup=False, soft_wrap=True)

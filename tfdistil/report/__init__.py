@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["write_report"]
+if TYPE_CHECKING:
+    from tfdistil.report.sweep_table import Entry
+
+__all__ = ["write_report", "write_sweep_report"]
 
 
 def write_report(metrics: dict[str, Any], history: Path | None, folder: Path) -> list[Path]:
@@ -31,6 +35,32 @@ def write_report(metrics: dict[str, Any], history: Path | None, folder: Path) ->
     pages = {
         folder / "report.html": render_html(metrics, history),
         folder / "MODEL_CARD.md": render_model_card(metrics),
+    }
+    for path, text in pages.items():
+        write_text(path, text)
+    return list(pages)
+
+
+def write_sweep_report(entries: Sequence[Entry], folder: Path) -> list[Path]:
+    """Write ``sweep.csv`` and ``sweep.html`` into a sweep folder, each whole or not at all.
+
+    Args:
+        entries: the finished points.
+        folder: of the sweep.
+
+    Returns:
+        The two files.
+
+    Raises:
+        DataError: the metrics of a point are not of their shape.
+    """
+    from tfdistil.files import write_text
+    from tfdistil.report.sweep_page import render_sweep
+    from tfdistil.report.sweep_table import to_csv
+
+    pages = {
+        folder / "sweep.csv": to_csv(entries),
+        folder / "sweep.html": render_sweep(entries, folder.resolve().name),
     }
     for path, text in pages.items():
         write_text(path, text)

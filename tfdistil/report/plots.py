@@ -205,7 +205,7 @@ def score_and_size(results: Results) -> Plot | None:
         sizes = [count for _, count, _ in shown]
         axes.set_xlim(min(sizes) / 2.5, max(sizes) * 2.5)
         axes.margins(y=0.2)
-        _log_ticks(axes, lambda size: units.size(size).replace(".0 ", " "))
+        log_ticks(axes, lambda size: units.size(size).replace(".0 ", " "))
         axes.set_xlabel("size of the file")
         axes.set_ylabel(f"{metric} on {set_name(where)}")
         figure.legend(loc="outside lower center", ncols=1)
@@ -246,7 +246,7 @@ def latencies(results: Results) -> Plot | None:
         axes.set_yticks(range(len(timed)), [_short(system.name, 24) for system in timed])
         axes.set_ylim(len(timed) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
-        _log_ticks(axes, _tick)
+        log_ticks(axes, _tick)
         axes.set_xlabel("ms for one text")
         description = "; ".join(
             f"{system.name}: median {units.milliseconds(system.online)} ms" for system in timed
@@ -272,7 +272,8 @@ def _few_ticks(low: float, high: float) -> Callable[[float, int | None], str]:
     return lambda value, _: _tick(value) if inside < 2 and f"{value:e}"[0] in "25" else ""
 
 
-def _log_ticks(axes: Any, text: Callable[[float], str]) -> None:
+def log_ticks(axes: Any, text: Callable[[float], str]) -> None:
+    """Few ticks at powers of ten on a logarithmic x axis, with their text."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=6))

@@ -1,0 +1,195 @@
+"""Many runs of one recipe: each teacher is trained once, finished points are not run again.
+
+A sweep folder has a run folder for every point, ``sweep.json`` (which folder is which point), and
+``sweep.csv`` and ``sweep.html`` over all points that are finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tfdistil.console import Screen
+from tfdistil.corpus import Corpus, load_corpus
+from tfdistil.errors import RunError, TfdistilError
+from tfdistil.pipeline import check_stages, run, untrained_teacher
+from tfdistil.recipe import Recipe
+from tfdistil.recipe_file import look_up
+from tfdistil.report.sweep_table import Entry
+from tfdistil.run_folder import RunFolder
+from tfdistil.runs import Run
+from tfdistil.sweep_points import Plan, Point, record_points, recorded_points
+from tfdistil.teacher_sharing import take_signals, take_teacher, teacher_key
+
+_FINISHED = ("metrics.json", "report.html", "MODEL_CARD.md")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep has.
+
+    Attributes:
+        entries: the finished points, those of earlier commands included.
+        failed: point name to the error that ended its run.
+    """
+
+    entries: tuple[Entry, ...]
+    failed: dict[str, str]
+
+    def check(self) -> None:
+        """Do nothing if no point failed.
+
+        Raises:
+            RunError: the first error of those that did, and what to do.
+        """
+        for name, error in self.failed.items():
+            raise RunError(
+                f"{', '.join(self.failed)} failed; {name}: {error}\n"
+                "With the cause mended, the same command runs what is missing"
+            )
+
+
+def sweep(plan: Plan, out: str | Path, screen: Screen | None = None) -> Swept:
+    """Run every point of a plan that is not finished, and write the table and the page.
+
+    All points are checked against their teachers, as they are before training, before the first one
+    is run. A point that fails does not keep the others from running.
+
+    Args:
+        plan: see `tfdistil.sweep_points.plan_sweep`.
+        out: folder of the sweep.
+        screen: where progress is shown.
+
+    Raises:
+        TfdistilError: a point whose stages do not fit its models, data that cannot be read, or a
+            folder that was started with another recipe; nothing has been trained then.
+    """
+    screen, out = screen or Screen(), Path(out)
+    folders = _claim(plan, out)
+    todo = [p for p in plan.points if p.name in plan.wanted and not _is_finished(out / p.name)]
+    screen.line(f"{len(plan.wanted)} points into {out}, {len(todo)} to run")
+    failed: dict[str, str] = {}
+    sources = _check(plan, folders, {point.name for point in todo}, screen) if todo else {}
+    try:
+        for number, point in enumerate(todo, 1):
+            screen.line(f"\n{point.name} ({number} of {len(todo)})")
+            _take(out / point.name, sources[point.name])
+            try:
+                run(plan.recipes[point.name], out / point.name, plan.base, screen)
+            except TfdistilError as error:
+                failed[point.name] = str(error)
+                screen.line(f"  failed: {error}")
+            # What the models of a point leave behind in Keras must not add up over many points.
+            keras.utils.clear_session()
+            write_results(out)
+    except KeyboardInterrupt:
+        done = sum(_is_finished(out / name) for name in plan.wanted)
+        screen.line(f"{done} of {len(plan.wanted)} points are finished; the same command goes on")
+        raise
+    return Swept(write_results(out), failed)
+
+
+def _claim(plan: Plan, out: Path) -> dict[str, RunFolder]:
+    """The run folders of all points; those that are there first, since they may refuse."""
+    there = {point.name for point in recorded_points(out)}
+    names = sorted(plan.recipes, key=lambda name: name not in there)
+    folders = {name: RunFolder(out / name, plan.recipes[name]) for name in names if name in there}
+    record_points(out, plan.points)
+    for name in names:
+        if name not in there:
+            folders[name] = RunFolder(out / name, plan.recipes[name])
+    return folders
+
+
+def _is_finished(folder: Path) -> bool:
+    return all((folder / name).exists() for name in _FINISHED)
+
+
+class _Last:
+    """Keeps the last thing that was made, and what it was made for."""
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.value: Any = None
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key != self.key:
+            self.value = None  # two large corpora at once are one too many
+            self.key, self.value = key, make()
+        return self.value
+
+
+def _check(
+    plan: Plan, folders: dict[str, RunFolder], todo: set[str], screen: Screen
+) -> dict[str, list[Path]]:
+    """Check every point that is to be run; returns where each may take its teacher from."""
+    corpora, teachers = _Last(), _Last()
+    keys: dict[Path, str] = {}
+
+    def read(recipe: Recipe, path: Path) -> Corpus:
+        data = (recipe.data, recipe.task, recipe.seed)
+        corpus = corpora.get(data, lambda: load_corpus(recipe, plan.base))
+        keys[path] = teacher_key(recipe, corpus, plan.base)
+        return corpus
+
+    if plan.source is not None:
+        read(RunFolder(plan.source).recipe, plan.source)
+    for name, folder in folders.items():
+        corpus = read(plan.recipes[name], folder.path)
+        if name in todo and not folder.is_done("student"):
+            folder.remember(base=str(plan.base.resolve()))
+            work = Run(folder, corpus, screen)
+            teacher = teachers.get(keys[folder.path], partial(untrained_teacher, work))
+            try:
+                check_stages(work, teacher)
+            except TfdistilError as error:
+                raise type(error)(f"{name}: {error}") from None
+    screen.line(f"  {_count(len({keys[folders[name].path] for name in todo}))} for them")
+    return {
+        name: [p for p, key in keys.items() if key == keys[own] and p != own]
+        for name in todo
+        for own in [folders[name].path]
+    }
+
+
+def _count(teachers: int) -> str:
+    return "one teacher" if teachers == 1 else f"{teachers} teachers"
+
+
+def _take(path: Path, sources: list[Path]) -> None:
+    """Take over the teacher and its signals from the runs that have them."""
+    target = RunFolder(path)
+    for source in map(RunFolder, sources):
+        if source.is_done("teacher"):
+            take_teacher(source, target)
+            take_signals(source, target)
+
+
+def write_results(out: Path) -> tuple[Entry, ...]:
+    """Write ``sweep.csv`` and ``sweep.html`` of a sweep folder; returns the finished points."""
+    from tfdistil.report import write_sweep_report
+
+    points = [point for point in recorded_points(out) if _is_finished(out / point.name)]
+    keys = list(dict.fromkeys(a.partition("=")[0] for p in points for a in p.assignments))
+    entries = tuple(_entry(point, out / point.name, keys) for point in points)
+    write_sweep_report(entries, out)
+    return entries
+
+
+def _entry(point: Point, folder: Path, keys: list[str]) -> Entry:
+    """A finished point; what it does not assign is as its recipe says."""
+    tree = RunFolder(folder).recipe.model_dump(mode="json")
+    values = {key: _plain(look_up(tree, key)) for key in keys}
+    values |= dict(text.partition("=")[::2] for text in point.assignments)
+    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
+    return Entry(point.name, point.label, values, metrics)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
