@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--queries", type=int, default=1000, help="timed online calls (default 1000)"
     )
-    found.add_argument("--batches", type=int, default=30, help="timed batch calls (default 30)")
+    found.add_argument("--batches", type=int, default=100, help="timed batch calls (default 100)")
     found.add_argument("--rounds", type=int, default=10, help="turns the models take (default 10)")
     found.add_argument("--threads", type=int, default=1, help="of the interpreter (default 1)")
     found.add_argument("--batch", type=int, default=32, help="rows of a reference's batch")

@@ -35,7 +35,7 @@ class Protocol:
     """
 
     queries: int = 1000
-    batches: int = 30
+    batches: int = 100
     rounds: int = 10
     warm_up: int = 20
     threads: int = 1

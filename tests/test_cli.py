@@ -157,7 +157,7 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
 @pytest.mark.parametrize(
     ("assignment", "says"),
     [
-        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm"),
+        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, pqrnn"),
         ("models.student.widht=8", "models.student: "),
         ("distill.joint.terms.1.loss=logit_msee", "unknown loss 'logit_msee'; there are"),
         ("distill.joint.groups=[haeds]", "'haeds'"),
@@ -179,7 +179,9 @@ def test_what_a_schedule_asks_for_in_vain_is_found_before_training(tiny, capsys,
 
 def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=gru")
-    assert error.endswith("models.student: unknown student 'gru'; the kinds are bilstm")
+    assert error.endswith(
+        "models.student: unknown student 'gru'; the kinds are bilstm, pqrnn, transformer"
+    )
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=bigru")
     assert "another recipe" not in error
     assert "bigru" in error
