@@ -42,9 +42,9 @@ class LabelCodec:
 
     def decode(self, logits: np.ndarray) -> tuple[str, float]:
         """Logits ``[labels]`` to a label and its probability."""
-        best = logits.argmax(keepdims=True)
-        (score,) = probabilities(logits[None], best)
-        return self.labels[int(best[0])], score
+        best = int(logits.argmax())
+        (score,) = probabilities(logits[None], np.array([best]))
+        return self.labels[best], score
 
 
 class Classes(Task):
