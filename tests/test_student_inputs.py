@@ -171,3 +171,18 @@ def test_vectors_and_their_file_go_together():
 def test_what_a_quantized_student_goes_on_from(other):
     with pytest.raises(RecipeError, match=r"goes on from|must be a student"):
         recipe(f"{{quantized: {other}}}")
+
+
+@pytest.mark.parametrize(
+    ("float_student", "quantized", "text"),
+    [
+        ("{kind: bilstm, width: 4, embedding: {width: 4}}", "", "bilstm cannot be trained quant"),
+        ("{kind: pqrnn}", ", engine: tpu", "engine 'tpu': .*keras.*tfmot"),
+    ],
+)
+def test_what_cannot_be_quantized_says_so(
+    corpus, teacher, tmp_path, float_student, quantized, text
+):
+    spec = recipe(f"{{quantized: float{quantized}}}\n  float: {float_student}")
+    with pytest.raises(RecipeError, match=text):
+        Models(spec, corpus, teacher, tmp_path)["student"]

@@ -17,7 +17,7 @@ from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside, write_json
 from tfdistil.recipe import QuantizedSpec, Recipe, StudentSpec, TeacherSpec
 from tfdistil.student_inputs import READS, alignment, sentences
-from tfdistil.students import build_student, student_class
+from tfdistil.students import STUDENTS, build_student, student_class
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.registry import featurizer_from_assets
@@ -171,9 +171,23 @@ def make_student(
 
 
 def quantized_student(student: Student, engine: str) -> Student:
-    """A student with the same weights that rounds as its int8 file will."""
+    """A student with the same weights that rounds as its int8 file will.
+
+    Raises:
+        RecipeError: a kind of student that cannot be trained quantized, or an unknown engine.
+    """
+    if not hasattr(student.model, "quantized"):
+        kinds = [name for name, kind in STUDENTS.items() if hasattr(kind, "quantized")]
+        raise RecipeError(
+            f"a {student.arguments['kind']} cannot be trained quantized; {', '.join(kinds)} can. "
+            "export: {quantize: int8} quantizes any student after training"
+        )
+    try:
+        model = student.model.quantized(engine)
+    except ValueError as error:
+        raise RecipeError(f"engine {engine!r}: {error}") from error
     arguments = student.arguments | {"quantize": engine}
-    return Student(student.model.quantized(engine), student.featurizer, arguments, student.facts)
+    return Student(model, student.featurizer, arguments, student.facts)
 
 
 class Models(dict[str, Any]):
