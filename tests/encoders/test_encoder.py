@@ -43,7 +43,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
         sequence = name in ("pooled", "logits/intent") or name.startswith("sentence")
         assert encoder.level(name) == ("sequence" if sequence else "subword")
     for name in ("hidden/3", "hidden/-1", "attention/0", "logits/none", "pool", "logits", ""):
-        with pytest.raises(KeyError, match="this encoder gives hidden/0, hidden/1"):
+        with pytest.raises(KeyError, match="this encoder gives hidden/0, sentence/0, hidden/1"):
             encoder.level(name)
     with pytest.raises(KeyError):
         tiny(family).level("attention/1")
