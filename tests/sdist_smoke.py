@@ -126,7 +126,7 @@ def check_contents(sdist: Path) -> None:
                 if "__pycache__" not in path.parts:
                     wanted.add(path.relative_to(ROOT).as_posix())
     expect(not wanted - held, f"missing: {', '.join(sorted(wanted - held))}")
-    kinds = ("py", "md", "yaml", "toml", "txt", "cfg", "lock", "j2", "css", "typed", "in", "json")
+    kinds = tuple("py mjs md yaml toml txt cfg lock j2 css typed in json".split())
     beside = {*BESIDE, "PKG-INFO", "tfdistil.egg-info/PKG-INFO"}
     junk = [n for n in sorted(held - beside) if n.rpartition(".")[2] not in kinds]
     expect(not junk, f"unexpected files: {', '.join(junk)}")
