@@ -11,6 +11,7 @@ The steps and what they make::
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import chain
@@ -253,25 +254,30 @@ def train_twin(work: Run) -> dict[str, Any]:
     """Train the student once more without the teacher.
 
     Same seed, same initial weights, same layer groups, same number of updates, the same optimizer
-    as the last stage; the only difference is that it sees nothing but the gold labels of train. The
-    dev metric selects its best weights, as often as the student's.
+    as the student's longest stage; the only difference is that it sees nothing but the gold labels
+    of train. The dev metric selects its best weights, as often as the student's.
     """
     recipe = work.recipe
     work.screen.line("student without distillation")
     twin = _models(work, work.teacher(), recipe).fresh("student")
-    last = recipe.distill[-1]
-    first = recipe.lineage("student")[-1]
-    groups = [stage.groups for stage in recipe.distill if stage.student == first]
-    updates = work.folder.facts("student")["updates"]
+    lineage = recipe.lineage("student")
+    groups = [stage.groups for stage in recipe.distill if stage.student == lineage[-1]]
+    facts = work.folder.facts("student")
+    updates, made = facts["updates"], Counter[str]()
+    for phase in facts["phases"]:
+        made[phase["name"].partition(".")[0]] += phase["updates"]
+    stages = [stage for stage in recipe.distill if stage.student in lineage]
+    longest = max(stages, key=lambda stage: made[stage.name])
+    every = max(1, updates // longest.stop.epochs)
     stage = StageSpec(
         name="labels_only",
         terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
         teacher=None,
         student="twin",
         groups=None if None in groups else list(dict.fromkeys(chain(*filter(None, groups)))),
-        optimizer=last.optimizer,
-        batch_size=last.batch_size,
-        stop=StopSpec(epochs=updates, updates=updates, every=max(1, updates // last.stop.epochs)),
+        optimizer=longest.optimizer,
+        batch_size=longest.batch_size,
+        stop=StopSpec(epochs=updates, updates=updates, every=every),
     )
     _schedule(work, {"twin": twin}).run([stage])
     with new_folder(work.folder.path / "twin") as target:
