@@ -145,8 +145,8 @@ def make_student(
     """
     if vectors is None:
         vectors = np.asarray(teacher.model.word_embeddings)
-    tokenizer = teacher.featurizer.tokenizer
-    inputs = READS[student_class(spec.kind).reads](spec, tokenizer, vectors, corpus, seed)
+    read = READS[student_class(spec.kind).reads]
+    inputs = read(spec, teacher.featurizer, vectors, corpus, seed)
     arguments = {
         "kind": spec.kind,
         "outputs": _heads(corpus.task),

@@ -62,17 +62,18 @@ def sentences(corpus: Corpus) -> Iterable[tuple[str, ...]]:
 
 
 def piece_inputs(
-    spec: StudentSpec, tokenizer: Any, vectors: np.ndarray, corpus: Corpus, seed: int
+    spec: StudentSpec, teachers: SubwordFeaturizer, vectors: np.ndarray, corpus: Corpus, seed: int
 ) -> StudentInputs:
     """Word pieces: the teacher's, those of them that occur, or a vocabulary of the student's own.
 
     Args:
         spec: of the student.
-        tokenizer: the teacher's.
+        teachers: the teacher's featurizer.
         vectors: the teacher's word embeddings, ``[V, D]``.
         corpus: what has to be spelled.
         seed: of vectors for pieces that have none.
     """
+    tokenizer = teachers.tokenizer
     if spec.tokenizer is not None:
         texts = (" ".join(words) for words in sentences(corpus))
         own = train_wordpiece(texts, spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase)
@@ -80,7 +81,7 @@ def piece_inputs(
         kept = own
     elif spec.prune_vocabulary:
         words = (word for sentence in sentences(corpus) for word in sentence)
-        kept, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, words))
+        kept, old = prune_tokenizer(tokenizer, occurring_pieces(teachers, words))
         vectors = vectors[old]
     else:
         kept = tokenizer
@@ -116,10 +117,10 @@ def _table(
 
 
 def projection_inputs(
-    spec: StudentSpec, tokenizer: Any, vectors: np.ndarray, corpus: Corpus, seed: int
+    spec: StudentSpec, teachers: SubwordFeaturizer, vectors: np.ndarray, corpus: Corpus, seed: int
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
-    del tokenizer, vectors, corpus, seed
+    del teachers, vectors, corpus, seed
     keys = spec.hashing
     projection = ProjectionSpec(
         families=tuple(keys.families.items()),

@@ -24,12 +24,16 @@ def tokenizer(request) -> Tokenizer:
     return copy
 
 
+def occurring(tokenizer: Tokenizer, words: list[str]) -> set[int]:
+    return occurring_pieces(SubwordFeaturizer.from_tokenizer(tokenizer, 32), words)
+
+
 def tokens(tokenizer: Tokenizer, words: list[str]) -> list[str]:
     return tokenizer.encode(words, is_pretokenized=True).tokens
 
 
 def test_occurring_pieces_are_those_of_the_words(tokenizer):
-    found = occurring_pieces(tokenizer, [*SEEN, *SEEN], chunk=2)
+    found = occurring(tokenizer, [*SEEN, *SEEN])
     one_by_one = {
         i
         for word in SEEN
@@ -38,8 +42,19 @@ def test_occurring_pieces_are_those_of_the_words(tokenizer):
     assert found == one_by_one
 
 
+def test_words_of_an_earlier_text_do_not_count(wordpiece):
+    featurizer = SubwordFeaturizer.from_tokenizer(wordpiece, 32)
+    alone = occurring_pieces(featurizer, SEEN[:1])
+    featurizer.encode(SEEN)
+    assert occurring_pieces(featurizer, SEEN[:1]) == alone
+
+
+def test_a_lone_surrogate_is_read_as_the_replacement_character(tokenizer):
+    assert occurring(tokenizer, ["\ud800"]) == occurring(tokenizer, ["\ufffd"])
+
+
 def test_seen_words_keep_their_pieces_and_rows(tokenizer):
-    kept = occurring_pieces(tokenizer, SEEN)
+    kept = occurring(tokenizer, SEEN)
     pruned, old = prune_tokenizer(tokenizer, kept)
     assert kept <= set(old.tolist())
     assert pruned.get_vocab_size() == len(old) < tokenizer.get_vocab_size()
@@ -53,7 +68,7 @@ def test_seen_words_keep_their_pieces_and_rows(tokenizer):
 
 
 def test_other_words_fall_apart_into_kept_pieces(tokenizer):
-    pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, SEEN))
+    pruned, old = prune_tokenizer(tokenizer, occurring(tokenizer, SEEN))
     word = max((w for w in tokenizer.get_vocab() if w.isalpha()), key=lambda w: (len(w), w))
     found = pruned.encode([word], is_pretokenized=True, add_special_tokens=False)
     assert len(found.ids) > 1
@@ -67,7 +82,7 @@ def test_all_pieces_kept_is_the_same_tokenizer(tokenizer):
 
 
 def test_a_featurizer_finds_its_special_tokens(tokenizer):
-    pruned, old = prune_tokenizer(tokenizer, occurring_pieces(tokenizer, SEEN))
+    pruned, old = prune_tokenizer(tokenizer, occurring(tokenizer, SEEN))
     before = SubwordFeaturizer.from_tokenizer(tokenizer, 32)
     after = SubwordFeaturizer.from_tokenizer(pruned, 32)
     for name in ("cls", "sep", "pad", "unk"):
@@ -77,7 +92,7 @@ def test_a_featurizer_finds_its_special_tokens(tokenizer):
 
 
 def test_unknown_characters_are_still_unknown(wordpiece):
-    pruned, _ = prune_tokenizer(wordpiece, occurring_pieces(wordpiece, SEEN))
+    pruned, _ = prune_tokenizer(wordpiece, occurring(wordpiece, SEEN))
     assert tokens(pruned, ["\u0f40"])[1:-1] == ["[UNK]"]
 
 

@@ -11,22 +11,16 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from tfdistil.errors import CheckpointError
+from tfdistil.text.subwords import SubwordFeaturizer
 
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
-def occurring_pieces(tokenizer: Tokenizer, words: Iterable[str], chunk: int = 256) -> set[int]:
-    """Ids of the pieces that any of the words is made of.
-
-    Args:
-        tokenizer: without padding and truncation.
-        words: each is tokenized by itself.
-        chunk: words a thread gets at once.
-    """
+def occurring_pieces(featurizer: SubwordFeaturizer, words: Iterable[str]) -> set[int]:
+    """Ids of the pieces that any of the words is made of."""
     different = list(dict.fromkeys(words))
-    chunks = [different[at : at + chunk] for at in range(0, len(different), chunk)]
-    encodings = tokenizer.encode_batch(chunks, is_pretokenized=True, add_special_tokens=False)
-    return {piece for encoding in encodings for piece in encoding.ids}
+    known = featurizer.pieces(different)  # may hold other words too
+    return {piece for word in different for piece in known[word]}
 
 
 def prune_tokenizer(tokenizer: Tokenizer, kept: Collection[int]) -> tuple[Tokenizer, np.ndarray]:
