@@ -90,6 +90,7 @@ class Schedule:
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
+        self._predictors: dict[tuple[str, str], Predictor] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
         """Train through all stages; phases that are saved already are loaded instead.
@@ -181,7 +182,10 @@ class Schedule:
 
     def _metric(self, stage: StageSpec) -> Callable[[], float]:
         """The dev metric of the stage's student, read off the head of its first term."""
-        predictor = Predictor(self.models[stage.student].model, self.task, stage.terms[0].head)
+        key = stage.student, stage.terms[0].head
+        if key not in self._predictors:  # compiled once for all phases and stages
+            self._predictors[key] = Predictor(self.models[key[0]].model, self.task, key[1])
+        predictor = self._predictors[key]
 
         def evaluate() -> float:
             scores = predictor.score(self.rows(stage.student, "dev"), self.sets["dev"])
