@@ -8,10 +8,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.students.heads import check_heads, check_outputs
+from tfdistil.students.heads import NamedSignals, check_heads, check_outputs
 
 
-class Student(keras.Model):
+class Student(NamedSignals, keras.Model):
     """A body with a projection and a linear head per task output on top of it.
 
     A subclass sets the attribute ``embedding`` and the other layers of its body, calls
@@ -168,19 +168,6 @@ class Student(keras.Model):
             names = (*names, "projection", "sentence_projection")
         return (*names, *self.head_layers)
 
-    def level(self, signal: str) -> str:
-        """``subword`` for a signal with a row per token, ``sequence`` for one per text.
-
-        Raises:
-            KeyError: the student has no such signal.
-        """
-        if signal not in self.signals():
-            raise KeyError(f"no signal {signal!r}; this student gives {', '.join(self.signals())}")
-        if signal in self.head_layers:
-            spec = self.outputs_spec[signal.partition("/")[2]]
-            return "sequence" if spec.level == "sequence" else "subword"
-        return "sequence" if signal.startswith("sentence") else "subword"
-
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``heads``, ``projection`` (where there is one), then those of the body, to the embedding.
 
@@ -208,8 +195,7 @@ class Student(keras.Model):
         Raises:
             ValueError: the student has no such head.
         """
-        if head not in self.head_names:
-            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+        self.check_head(head)
 
         def logits(input_ids: Any, attention_mask: Any) -> dict[str, Any]:
             inputs = {"input_ids": input_ids, "attention_mask": attention_mask}

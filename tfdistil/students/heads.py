@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class OutputSpec(NamedTuple):
@@ -11,6 +11,36 @@ class OutputSpec(NamedTuple):
 
     level: str
     size: int
+
+
+class NamedSignals:
+    """What signal names and heads mean, the same for every student.
+
+    For a class with ``signals()``, ``head_layers``, ``head_names`` and ``outputs_spec``.
+    """
+
+    signals: Callable[[], tuple[str, ...]]
+    head_layers: Mapping[str, Any]
+    head_names: tuple[str, ...]
+    outputs_spec: Mapping[str, OutputSpec]
+
+    def level(self, signal: str) -> str:
+        """``subword`` for a signal with a row per position, ``sequence`` for one per text.
+
+        Raises:
+            KeyError: the student has no such signal.
+        """
+        if signal not in self.signals():
+            raise KeyError(f"no signal {signal!r}; this student gives {', '.join(self.signals())}")
+        if signal in self.head_layers:
+            spec = self.outputs_spec[signal.partition("/")[2]]
+            return "sequence" if spec.level == "sequence" else "subword"
+        return "sequence" if signal.startswith("sentence") else "subword"
+
+    def check_head(self, head: str) -> None:
+        """Raises ValueError where the student has no such head."""
+        if head not in self.head_names:
+            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
 
 
 def check_outputs(outputs: Mapping[str, tuple[str, int]]) -> dict[str, OutputSpec]:

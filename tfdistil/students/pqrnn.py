@@ -14,7 +14,7 @@ from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
 from tfdistil.students.device_ops import argmax, gather
-from tfdistil.students.heads import OutputSpec, check_heads, check_outputs
+from tfdistil.students.heads import NamedSignals, OutputSpec, check_heads, check_outputs
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
@@ -22,7 +22,7 @@ from tfdistil.text.projection.ternary import ternary_table
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class PqrnnStudent(keras.Model):
+class PqrnnStudent(NamedSignals, keras.Model):
     """Hashed words, a bottleneck, bidirectional QRNNs, and slots that depend on the intent.
 
     A word is a fingerprint of 2N bits, made on the host; every position is a word. There is no
@@ -269,19 +269,6 @@ class PqrnnStudent(keras.Model):
         sentence = ("sentence",) if self.attention is not None else ()
         return ("embedding", "hidden", *sentence, *self.head_layers)
 
-    def level(self, signal: str) -> str:
-        """``subword`` for a signal with a row per position, ``sequence`` for one per text.
-
-        Raises:
-            KeyError: the student has no such signal.
-        """
-        if signal not in self.signals():
-            raise KeyError(f"no signal {signal!r}; this student gives {', '.join(self.signals())}")
-        if signal in self.head_layers:
-            spec = self.outputs_spec[signal.partition("/")[2]]
-            return "sequence" if spec.level == "sequence" else "subword"
-        return "sequence" if signal == "sentence" else "subword"
-
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``heads``, ``encoder``, ``bottleneck``, ``statistics``, and, quantized, ``ranges``.
 
@@ -352,8 +339,7 @@ class PqrnnStudent(keras.Model):
         Raises:
             ValueError: the student has no such head.
         """
-        if head not in self.head_names:
-            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+        self.check_head(head)
 
         def logits(fingerprint: Any, attention_mask: Any) -> dict[str, Any]:
             inputs = {"fingerprint": fingerprint, "attention_mask": attention_mask}
