@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tfdistil.augmentation import augment
+from tfdistil.augmentation import Workshop, augment
+from tfdistil.augmentation.registry import Counter
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import DataSpec, Recipe, SourceSpec
+from tfdistil.recipe import DataSpec, Recipe, SourceSpec, TeacherSpec
 from tfdistil.tasks import TASKS, Task
 from tfdistil.text.words import WordSplitter
 
@@ -80,12 +81,13 @@ def to_sources(specs: Sequence[SourceSpec], base: Path, seed: int) -> list[Sourc
     ]
 
 
-def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
-    """Read everything a recipe names.
+def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = None) -> Corpus:
+    """Read everything a recipe names, and make what its augmentations make.
 
     Args:
-        recipe: its ``data``, ``task`` and ``seed`` are used.
+        recipe: its ``data``, ``task`` and ``seed`` are used, and where its teacher comes from.
         base: folder that paths in the recipe are relative to.
+        counter: shows how far a slow augmentation is.
 
     Raises:
         DataError: a file that cannot be read as its format, or a label train does not have.
@@ -113,7 +115,11 @@ def load_corpus(recipe: Recipe, base: Path = Path()) -> Corpus:
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
     transfer = [replace(e, tags=None, label=None) for e in transfer]  # its file may be labelled
-    augmented = _augmented(data, sets["train"], held_out, seed, counts)
+    augmented, dropped_made = _augmented(
+        recipe, sets["train"], held_out, _workshop(recipe, base, splitter, counter)
+    )
+    if data.augment:
+        counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
     seen = overlap(sets["train"], sets["test"])
     continuation = {"continuation": True} if recipe.task.continuation else {}
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
@@ -156,20 +162,30 @@ def _class(example: Example) -> str | None:
     return example.label
 
 
+def _workshop(
+    recipe: Recipe, base: Path, splitter: WordSplitter, counter: Counter | None
+) -> Workshop:
+    teacher = recipe.models.get("teacher")
+    workshop = Workshop(
+        base,
+        checkpoint=teacher.checkpoint if isinstance(teacher, TeacherSpec) else None,
+        split=lambda text: [word for word, _, _ in splitter.split(text)],
+    )
+    return workshop if counter is None else replace(workshop, counter=counter)
+
+
 def _augmented(
-    data: DataSpec,
-    train: Sequence[Example],
-    held_out: Sequence[Example],
-    seed: int,
-    counts: dict[str, int],
-) -> list[Example]:
-    spec = data.augment
-    if spec is None:
-        return []
-    made = augment(spec.kind, train, round(spec.times * len(train)), seed, **spec.options)
-    kept, dropped = drop_overlap(made, held_out)
-    counts |= {"augmented": len(kept), "augmented_dropped": dropped}
-    return kept
+    recipe: Recipe, train: Sequence[Example], held_out: Sequence[Example], workshop: Workshop
+) -> tuple[list[Example], int]:
+    """What the augmentations make of train, without what is held out, and how much of it that is.
+
+    Each of them goes on from train and what those before it made.
+    """
+    made: list[Example] = []
+    for spec in recipe.data.augment:
+        count = round(spec.times * len(train))
+        made += augment(spec.kind, [*train, *made], count, recipe.seed, workshop, **spec.options)
+    return drop_overlap(made, held_out)
 
 
 def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:

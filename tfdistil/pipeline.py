@@ -73,11 +73,12 @@ def run(
     folder = RunFolder(out, recipe)
     screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
     folder.remember(base=str(base))
-    corpus = load_corpus(recipe, base)
-    screen.line("  " + ", ".join(f"{name} {count:,}" for name, count in corpus.counts.items()))
-    work = Run(folder, corpus, screen)
     try:
         with screen:
+            corpus = load_corpus(recipe, base, screen.counter)
+            counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
+            screen.line("  " + ", ".join(counts))
+            work = Run(folder, corpus, screen)
             folder.once("teacher", lambda: train_teacher(work))
             folder.once("student", lambda: distill(work))
             if recipe.twin:

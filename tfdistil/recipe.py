@@ -84,7 +84,10 @@ class DemoSpec(Part):
 
 
 class AugmentSpec(OpenPart):
-    """The set ``augmented``: unlabelled sentences made from train. More keys are its options."""
+    """Unlabelled sentences made from train and from what those before it made: docs/data.md.
+
+    More keys are options of the kind.
+    """
 
     kind: str = Field(description="a registered augmentation, such as `slot_substitution`")
     times: Float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
@@ -104,7 +107,7 @@ class DataSpec(Part):
     dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
     test: list[SourceSpec] = Field([], description="labelled, to report on")
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
-    augment: AugmentSpec | None = Field(None, description="see augment; none: nothing is made")
+    augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
     languages: list[str] | None = Field(
         None, min_length=1, description="of all sets, use these alone; none: all"
@@ -117,6 +120,11 @@ class DataSpec(Part):
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"
     )
+
+    @field_validator("augment", mode="before")
+    @classmethod
+    def _one_alone(cls, value: Any) -> Any:
+        return [value] if isinstance(value, Mapping) else value
 
     @model_validator(mode="after")
     def _one_origin(self) -> DataSpec:
@@ -226,6 +234,9 @@ class StageSpec(Part):
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
     batch_size: Int = Field(32, ge=1, description="rows of each stream in a step")
+    distortion: Float = Field(
+        0.0, ge=0, le=1, description="share of hashed words with a spelling mistake, drawn afresh"
+    )
     accumulate: Int = Field(
         1, ge=1, description="steps whose gradients are averaged for one update, to save memory"
     )

@@ -110,7 +110,7 @@ def override(tree: Any, assignments: Sequence[str]) -> None:
 
 def _named(item: Mapping[str, Any]) -> Any:
     """What an item of a list is addressed by: stages have names, files paths, terms losses."""
-    return next((item[key] for key in ("name", "path", "loss") if key in item), None)
+    return next((item[key] for key in ("name", "path", "loss", "kind") if key in item), None)
 
 
 def _step(node: Any, key: str, assignment: str) -> Any:

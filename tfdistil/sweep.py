@@ -133,8 +133,8 @@ def _check(
     keys: dict[Path, str] = {}
 
     def read(recipe: Recipe, path: Path) -> Corpus:
-        data = (recipe.data, recipe.task, recipe.seed)
-        corpus = corpora.get(data, lambda: load_corpus(recipe, plan.base))
+        data = (recipe.data, recipe.task, recipe.seed, recipe.models.get("teacher"))
+        corpus = corpora.get(data, lambda: load_corpus(recipe, plan.base, screen.counter))
         keys[path] = teacher_key(recipe, corpus, plan.base)
         return corpus
 

@@ -97,7 +97,8 @@ def test_a_batch_has_targets_signals_and_the_transform(
     rows = make_rows(examples)
     seen = []
 
-    def noise(batch, generator):
+    def noise(batch, chosen, generator):
+        assert len(chosen) == len(batch["input_ids"])
         seen.append(sorted(batch))
         ids = np.where(batch["attention_mask"] == 1, generator.integers(5, 9), 0)
         return {**batch, "input_ids": ids.astype(np.int32)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tfdistil.distill.rows import IGNORE
@@ -27,7 +29,10 @@ def mask_pieces(
         where nothing was chosen.
     """
 
-    def transform(batch: Batch, generator: np.random.Generator) -> Batch:
+    def transform(
+        batch: Batch, chosen_rows: Sequence[int] | np.ndarray, generator: np.random.Generator
+    ) -> Batch:
+        del chosen_rows
         ids = batch["input_ids"]
         open_to_choice = (batch["attention_mask"] == 1) & ~np.isin(ids, list(special))
         chosen = open_to_choice & (generator.random(ids.shape) < probability)

@@ -14,6 +14,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.distiller import Term, bind_terms, stream_key
+from tfdistil.distill.distortion import distort_words
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.freezing import phases
 from tfdistil.distill.rows import Rows, encode_rows
@@ -118,6 +119,10 @@ class Schedule:
         for name in [*(name for spec in stage.terms for name in spec.pool), stage.stop.on]:
             self._examples(name)
         student = self.models[stage.student].model
+        if stage.distortion and not hasattr(self.models[stage.student].featurizer, "hashes"):
+            raise RecipeError(
+                f"stage {stage.name!r} has distortion, but {stage.student!r} does not hash words"
+            )
         phases(stage, [name for name, _ in student.layer_groups()])
         for term in terms:
             signals = [(stage.student, name) for name in term.student]
@@ -142,7 +147,8 @@ class Schedule:
         }
         metric = held_out = None
         if stage.stop.monitor == "loss":
-            held_out = self._stream(stage, (stage.stop.on,), terms)
+            clean = stage.model_copy(update={"distortion": 0.0})
+            held_out = self._stream(clean, (stage.stop.on,), terms)
         else:
             metric = self._metric(stage)
         done = self._saved_phases(stage)
@@ -212,15 +218,23 @@ class Schedule:
 
     def _stream(self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]) -> Stream:
         rows = concatenate_rows([self.rows(stage.student, name) for name in pool])
-        changed = [self.transforms[name] for name in pool if name in self.transforms]
-        if changed and len(pool) > 1:
-            raise RecipeError(f"stage {stage.name!r}: {pool} cannot be pooled, one is transformed")
         return Stream(
             rows,
             self.task.outputs,
             self._signals(stage, pool, terms),
-            changed[0] if changed else None,
+            self._transform(stage, pool, rows),
         )
+
+    def _transform(self, stage: StageSpec, pool: Sequence[str], rows: Rows) -> Transform | None:
+        """What changes the batches of a pool: that of its set, or the stage's distortion."""
+        changed = [self.transforms[name] for name in pool if name in self.transforms]
+        if changed and len(pool) > 1:
+            raise RecipeError(f"stage {stage.name!r}: {pool} cannot be pooled, one is transformed")
+        if not stage.distortion:
+            return changed[0] if changed else None
+        words = [example.words for name in pool for example in self._examples(name)]
+        featurizer: Any = self.models[stage.student].featurizer
+        return distort_words(rows, words, featurizer.hashes, stage.distortion)
 
     def _signals(
         self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]

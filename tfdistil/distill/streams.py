@@ -14,7 +14,8 @@ from tfdistil.distill.signals import TeacherSignals
 from tfdistil.tasks import Output
 
 Batch = dict[str, np.ndarray]
-Transform = Callable[[Batch, np.random.Generator], Batch]
+Transform = Callable[[Batch, Sequence[int] | np.ndarray, np.random.Generator], Batch]
+"""A batch, the rows that are in it and a generator to a changed batch."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Stream:
                 output.name, output.level, chosen, units
             )
         if self.transform is not None:
-            batch = self.transform(batch, generator)
+            batch = self.transform(batch, chosen, generator)
         if self.signals is not None:
             for name, array in self.signals.batch(self.rows, chosen, batch).items():
                 batch[f"teacher/{name}"] = array

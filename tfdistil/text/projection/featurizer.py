@@ -10,7 +10,7 @@ import numpy as np
 
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.text.featurizer import Text, Window
-from tfdistil.text.projection.fingerprints import FingerprintCache, fingerprint_tokens
+from tfdistil.text.projection.fingerprints import FingerprintCache, fingerprint_tokens, fingerprints
 from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.projection.tokens import END, NULL
 from tfdistil.text.windows import stretches, truncate_pair
@@ -74,6 +74,10 @@ class ProjectionFeaturizer:
             self._windows(one) if second is None else [self._pair(one, two)]
             for (_, second), one, two in zip(texts, split, split, strict=True)
         ]
+
+    def hashes(self, words: Sequence[str]) -> np.ndarray:
+        """The rows of ``fingerprint`` of single words, uint8 ``[words, N / 4]``, none kept."""
+        return fingerprints(words, self.spec)
 
     def to_assets(self) -> dict[str, bytes]:
         """``projection.json``; the tables of docs/projection.md go with its spec id."""

@@ -1,59 +1,23 @@
-"""More text for the teacher to label, made from the labelled sentences of train.
-
-An augmentation is a function ``(examples, count, generator, **options) -> examples`` under
-`augmentation`; a recipe names it in ``data.augment``. What it makes has no labels: the teacher
-gives them, whatever the text has become.
-"""
+"""Slot values swapped for others of the same slot: needs no model."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from tfdistil.augmentation.registry import Workshop, augmentation
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.iob2 import spans
 
-Augmentation = Callable[..., list[Example]]
-
-AUGMENTATIONS: dict[str, Augmentation] = {}
-
-
-def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
-    """Register an augmentation."""
-
-    def register(function: Augmentation) -> Augmentation:
-        AUGMENTATIONS[name] = function
-        return function
-
-    return register
-
-
-def augment(
-    kind: str, examples: Sequence[Example], count: int, seed: int, **options: Any
-) -> list[Example]:
-    """About ``count`` new unlabelled sentences, none twice and none of ``examples``.
-
-    Fewer where the examples do not allow for as many different ones. Deterministic in the seed.
-
-    Raises:
-        DataError: an unknown kind, or examples it can make nothing of.
-    """
-    if kind not in AUGMENTATIONS:
-        raise DataError(f"unknown augmentation {kind!r}; there are {', '.join(AUGMENTATIONS)}")
-    made = AUGMENTATIONS[kind](examples, count, random.Random(seed), **options)
-    known = {example.key() for example in examples}
-    fresh: dict[Any, Example] = {}
-    for example in made:
-        if example.key() not in known:
-            fresh.setdefault(example.key(), example)
-    return list(fresh.values())
-
 
 @augmentation("slot_substitution")
 def slot_substitution(
-    examples: Sequence[Example], count: int, generator: random.Random, share: float = 0.9
+    examples: Sequence[Example],
+    count: int,
+    generator: random.Random,
+    workshop: Workshop,
+    share: float = 0.9,
 ) -> list[Example]:
     """Sentences with their slot values swapped for others of the same slot and language.
 
@@ -64,11 +28,13 @@ def slot_substitution(
         examples: with IOB2 tags.
         count: sentences to make; the examples take turns.
         generator: of the choices.
+        workshop: not used.
         share: probability of each value to be swapped.
 
     Raises:
         DataError: no example with a slot.
     """
+    del workshop
     values: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
     for example in examples:
         for span in spans(example.tags or ()):

@@ -1,0 +1,114 @@
+"""Bilingual pivoting (Mallinson et al. 2017; pQRNN, section 3.2): there and back by translation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+from tfdistil.augmentation.registry import Workshop, augmentation
+from tfdistil.augmentation.translation import (
+    TRANSLATORS,
+    HuggingFaceTranslator,
+    RegisteredTranslator,
+    StoredTranslations,
+    Translator,
+)
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+
+UNSPACED = frozenset({"ja", "zh", "th", "lo", "km", "my"})
+"""Languages whose words are joined without spaces."""
+
+
+@augmentation("pivoting")
+def pivoting(
+    examples: Sequence[Example],
+    count: int,
+    generator: random.Random,
+    workshop: Workshop,
+    model: str | Mapping[str, str] = "",
+    pivots: Sequence[str | Sequence[str]] = (),
+    codes: Mapping[str, str] | None = None,
+    beams: int = 4,
+    batch: int = 16,
+    lowercase: bool = False,
+    punctuation: bool = True,
+    store: str = "translations",
+) -> list[Example]:
+    """Sentences translated into a pivot language and back.
+
+    Each pivot gives at most one new sentence of each example, so n times the examples need n
+    pivots. Translations are kept, and no text is translated twice by one model.
+
+    Args:
+        examples: with their language.
+        count: sentences to make; each pivot takes the examples in an order of its own.
+        generator: of the orders.
+        workshop: its ``base``, ``split`` and ``counter`` are used.
+        model: folder or hub id of a sequence-to-sequence model, a mapping of directions such as
+            ``{en-de: FOLDER, de-en: FOLDER}``, or the name of a registered translator.
+        pivots: languages to go through; a list in the list is a way through several.
+        codes: the data's language codes to the model's.
+        beams: of the search.
+        batch: texts translated at once.
+        lowercase: fold the case of what comes back, for data without capitals.
+        punctuation: False drops words without a letter or digit from what comes back.
+        store: folder of translations, relative to the recipe.
+
+    Raises:
+        DataError: no model or no pivot given, or whatever is wrong with the model.
+    """
+    if not model or not pivots:
+        raise DataError(
+            "pivoting needs model: FOLDER (or a mapping of directions) and pivots: [de, fr]"
+        )
+    translate = StoredTranslations(
+        _translator(model, codes, beams, workshop), workshop.base / store, batch
+    )
+    made: list[Example] = []
+    for pivot in pivots:
+        ways = (pivot,) if isinstance(pivot, str) else tuple(pivot)
+        usable = [e for e in examples if all(_parts(e)) and e.language not in (*ways, "und")]
+        generator.shuffle(usable)
+        chosen = usable[: count - len(made)]
+        for language in sorted({example.language for example in chosen}):
+            own = [example for example in chosen if example.language == language]
+            texts = [_joined(words, e.language) for e in own for words in _parts(e)]
+            for source, target in zip((language, *ways), (*ways, language), strict=True):
+                counter = workshop.counter(f"translate {source}-{target}", len(set(texts)))
+                texts = translate(texts, source, target, counter)
+            back = [_words(text, workshop, lowercase, punctuation) for text in texts]
+            for example in own:
+                parts = [back.pop(0) for _ in _parts(example)]
+                made.append(_unlabelled(example, parts))
+    return [example for example in made if all(_parts(example))]
+
+
+def _parts(example: Example) -> list[tuple[str, ...]]:
+    return [example.words] if example.second is None else [example.words, example.second]
+
+
+def _unlabelled(example: Example, parts: Sequence[tuple[str, ...]]) -> Example:
+    words, second = (*parts, None)[:2]
+    assert words is not None
+    return Example(words, second=second, language=example.language, source=example.source)
+
+
+def _words(text: str, workshop: Workshop, lowercase: bool, punctuation: bool) -> tuple[str, ...]:
+    words = workshop.split(text.lower() if lowercase else text)
+    return tuple(word for word in words if punctuation or any(map(str.isalnum, word)))
+
+
+def _joined(words: Sequence[str], language: str) -> str:
+    return ("" if language in UNSPACED else " ").join(words)
+
+
+def _translator(
+    model: str | Mapping[str, str],
+    codes: Mapping[str, str] | None,
+    beams: int,
+    workshop: Workshop,
+) -> Translator:
+    if isinstance(model, str) and model in TRANSLATORS:
+        return RegisteredTranslator(model)
+    return HuggingFaceTranslator(model, codes, beams, workshop.base)

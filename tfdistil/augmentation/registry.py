@@ -1,0 +1,93 @@
+"""Augmentations by name, and what they may use."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+
+Counter = Callable[[str, int], Callable[[int], None]]
+"""``(what, total)`` to a function that is told how many are done."""
+
+
+def _silent(what: str, total: int) -> Callable[[int], None]:
+    del what, total
+    return lambda done: None
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What an augmentation may use beside the sentences.
+
+    Attributes:
+        base: folder that paths in the recipe are relative to.
+        checkpoint: folder or hub id the teacher begins with, if it does.
+        split: how raw text becomes words.
+        counter: shows how far something slow is.
+    """
+
+    base: Path = Path()
+    checkpoint: str | None = None
+    split: Callable[[str], Sequence[str]] = str.split
+    counter: Counter = _silent
+
+
+Augmentation = Callable[..., list[Example]]
+
+AUGMENTATIONS: dict[str, Augmentation] = {}
+
+
+def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
+    """Register a function ``(examples, count, generator, workshop, **options) -> examples``."""
+
+    def register(function: Augmentation) -> Augmentation:
+        AUGMENTATIONS[name] = function
+        return function
+
+    return register
+
+
+def augment(
+    kind: str,
+    examples: Sequence[Example],
+    count: int,
+    seed: int,
+    workshop: Workshop | None = None,
+    **options: Any,
+) -> list[Example]:
+    """About ``count`` new unlabelled sentences, none twice and none of ``examples``.
+
+    Fewer where the examples do not allow for as many different ones. Deterministic in the seed.
+
+    Args:
+        kind: a key of `AUGMENTATIONS`.
+        examples: to make them from.
+        count: how many.
+        seed: of all choices.
+        workshop: what else may be used; None: nothing.
+        **options: of the kind.
+
+    Raises:
+        DataError: an unknown kind or option, or examples it can make nothing of.
+    """
+    if kind not in AUGMENTATIONS:
+        raise DataError(f"unknown augmentation {kind!r}; there are {', '.join(AUGMENTATIONS)}")
+    make = AUGMENTATIONS[kind]
+    known = list(inspect.signature(make).parameters)[4:]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        allowed = ", ".join(known) or "none"
+        raise DataError(f"{kind} has no option {', '.join(unknown)}; it has {allowed}")
+    made = make(examples, count, random.Random(seed), workshop or Workshop(), **options)
+    taken = {example.key() for example in examples}
+    fresh: dict[Any, Example] = {}
+    for example in made:
+        if example.key() not in taken:
+            fresh.setdefault(example.key(), example)
+    return list(fresh.values())

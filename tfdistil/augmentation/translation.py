@@ -1,0 +1,216 @@
+"""Translators: any model or function that turns texts of one language into those of another."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from tfdistil.errors import DataError
+
+
+class Translator(Protocol):
+    """Turns texts into another language, the same ones always into the same."""
+
+    def identity(self, source: str, target: str) -> str:
+        """What its translations depend on, beside the text; decides which are kept together."""
+        ...
+
+    def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]:
+        """One translation of each text; ``source`` and ``target`` are the data's codes."""
+        ...
+
+
+Translate = Callable[[Sequence[str], str, str], list[str]]
+
+TRANSLATORS: dict[str, Translate] = {}
+
+
+def translator(name: str) -> Callable[[Translate], Translate]:
+    """Register ``(texts, source, target) -> texts`` as what ``model: NAME`` means in a recipe."""
+
+    def register(function: Translate) -> Translate:
+        TRANSLATORS[name] = function
+        return function
+
+    return register
+
+
+class RegisteredTranslator:
+    """A function of one's own by its registered name; another name starts its translations anew."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def identity(self, source: str, target: str) -> str:
+        """The name and the direction."""
+        return f"{self.name} {source} {target}"
+
+    def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]:
+        """What the function returns, checked for length."""
+        found = list(TRANSLATORS[self.name](texts, source, target))
+        if len(found) != len(texts):
+            raise DataError(
+                f"the translator {self.name!r} returned {len(found)} texts for {len(texts)}"
+            )
+        return found
+
+
+class HuggingFaceTranslator:
+    """Marian, NLLB, M2M100 or another sequence-to-sequence model, by beam search. Needs PyTorch.
+
+    Args:
+        folders: ``source-target`` to the folder or hub id of a model for that direction, or one
+            folder for all directions. Weights are read from safetensors alone.
+        codes: the data's language codes to the model's, such as ``{en: eng_Latn}`` for NLLB.
+        beams: of the search.
+        base: folder that folders are relative to.
+    """
+
+    def __init__(
+        self,
+        folders: str | Mapping[str, str],
+        codes: Mapping[str, str] | None = None,
+        beams: int = 4,
+        base: Path = Path(),
+    ):
+        self.folders, self.codes, self.beams, self.base = folders, dict(codes or {}), beams, base
+        self._loaded: dict[str, tuple[Any, Any]] = {}
+
+    def identity(self, source: str, target: str) -> str:
+        """The model's configuration and the sizes of its weights, the codes and the beams."""
+        folder = Path(self._folder(source, target))
+        config = folder / "config.json"
+        parts = [config.read_text("utf-8")] if config.is_file() else [str(folder)]
+        parts += [f"{p.name} {p.stat().st_size}" for p in sorted(folder.glob("*.safetensors"))]
+        return "\n".join([*parts, self._code(source), self._code(target), str(self.beams)])
+
+    def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]:
+        """One batch through the model.
+
+        Raises:
+            DataError: no PyTorch, no model for the direction, or a model that does not know a code.
+        """
+        tokenizer, model = self._load(self._folder(source, target))
+        options, texts = self._direction(tokenizer, list(texts), source, target)
+        longest = getattr(model.config, "max_position_embeddings", 512)
+        batch = tokenizer(
+            texts, return_tensors="pt", padding=True, truncation=True, max_length=longest
+        )
+        made = model.generate(**batch, num_beams=self.beams, max_length=longest, **options)
+        return [text.strip() for text in tokenizer.batch_decode(made, skip_special_tokens=True)]
+
+    def _direction(
+        self, tokenizer: Any, texts: list[str], source: str, target: str
+    ) -> tuple[dict[str, Any], list[str]]:
+        """How a model of many languages is told which to write; one of two languages knows."""
+        mark = f">>{self._code(target)}<<"
+        if mark in getattr(tokenizer, "supported_language_codes", ()):
+            return {}, [f"{mark} {text}" for text in texts]
+        if not hasattr(tokenizer, "src_lang"):
+            return {}, texts
+        known = getattr(tokenizer, "lang_code_to_id", None) or tokenizer.get_vocab()
+        for language in (source, target):
+            code = self._code(language)
+            if code not in known:
+                raise DataError(
+                    f"{self._folder(source, target)} has no language {code!r}; say which of its "
+                    f"codes is meant, such as codes: {{{language}: eng_Latn}}"
+                )
+        tokenizer.src_lang = self._code(source)
+        return {"forced_bos_token_id": known[self._code(target)]}, texts
+
+    def _code(self, language: str) -> str:
+        return self.codes.get(language, language)
+
+    def _folder(self, source: str, target: str) -> str:
+        if isinstance(self.folders, str):
+            name = self.folders
+        elif (direction := f"{source}-{target}") in self.folders:
+            name = self.folders[direction]
+        else:
+            raise DataError(
+                f"pivoting: no model for {direction}; there are {', '.join(self.folders)}"
+            )
+        return str(self.base / name) if (self.base / name).is_dir() else name
+
+    def _load(self, folder: str) -> tuple[Any, Any]:
+        if folder not in self._loaded:
+            try:
+                import torch  # noqa: F401
+                from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+            except ImportError as error:
+                raise DataError(
+                    f"translating with {folder} needs PyTorch ({error}): pip install torch "
+                    "sentencepiece; or register a function with tfdistil.augmentation.translator"
+                ) from error
+            try:
+                tokenizer = AutoTokenizer.from_pretrained(folder)
+                model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True)
+            except (OSError, ValueError) as error:
+                raise DataError(f"{folder}: not a translation model: {error}") from error
+            self._loaded[folder] = tokenizer, model.eval()
+        return self._loaded[folder]
+
+
+class StoredTranslations:
+    """A translator whose translations are kept in files, so that each text is translated once.
+
+    One line of JSON for each text; what is stopped goes on where it was.
+
+    Args:
+        translate: is asked for what the files do not have.
+        folder: of the files, one for each direction.
+        batch: texts translated at once, and written together.
+    """
+
+    def __init__(self, translate: Translator, folder: Path, batch: int = 16):
+        self.translate, self.folder, self.batch = translate, folder, batch
+
+    def __call__(
+        self,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        count: Callable[[int], None] = lambda done: None,
+    ) -> list[str]:
+        """Translations of all texts; ``count`` is told how many are there."""
+        key = hashlib.sha256(self.translate.identity(source, target).encode()).hexdigest()[:16]
+        file = self.folder / f"{source}-{target}-{key}.jsonl"
+        known = dict(_read(file))
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        total = len(set(texts))
+        if missing:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # Texts of one length make a batch without much padding.
+            missing.sort(key=lambda text: (len(text), text))
+            with file.open("a", encoding="utf-8") as lines:
+                for start in range(0, len(missing), self.batch):
+                    part = missing[start : start + self.batch]
+                    made = dict(zip(part, self.translate(part, source, target), strict=True))
+                    known |= made
+                    for pair in made.items():
+                        lines.write(json.dumps(pair, ensure_ascii=False) + "\n")
+                    lines.flush()
+                    count(total - len(missing) + start + len(part))
+        else:
+            count(total)
+        return [known[text] for text in texts]
+
+
+def _read(file: Path) -> Iterator[tuple[str, str]]:
+    """The pairs of a file; what a stop cut off is mended by ending its line, and left out."""
+    if not file.exists():
+        return
+    data = file.read_bytes()
+    if data and not data.endswith(b"\n"):
+        with file.open("ab") as lines:
+            lines.write(b"\n")
+    for line in data.decode("utf-8", errors="replace").splitlines():
+        try:
+            text, translation = json.loads(line)
+        except ValueError:
+            continue
+        yield text, translation

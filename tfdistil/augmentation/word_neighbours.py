@@ -1,0 +1,121 @@
+"""Words swapped for their neighbours among the teacher's word embeddings: needs no other model.
+
+A student that hashes words knows nothing of one it has not seen, while the teacher's table holds
+which words are alike. Sentences with such words in the places of others, labelled by the teacher,
+hand that over. (TinyBERT, Jiao et al. 2020, section 4.3, takes a masked language model's and
+GloVe's words instead.)
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfdistil.augmentation.registry import Workshop, augmentation
+from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+from tfdistil.files import beside
+
+Neighbours = dict[str, list[str]]
+
+_BLOCK = 512
+"""Words whose cosines are held at once: 512 x 30,000 take 60 MB."""
+
+
+@augmentation("word_neighbours")
+def word_neighbours(
+    examples: Sequence[Example],
+    count: int,
+    generator: random.Random,
+    workshop: Workshop,
+    share: float = 0.3,
+    neighbours: int = 15,
+) -> list[Example]:
+    """Sentences with some words swapped for neighbours of theirs.
+
+    Words that are one piece of the teacher's vocabulary are swapped; others stay.
+
+    Args:
+        examples: with or without labels; they take turns.
+        count: sentences to make.
+        generator: of the choices.
+        workshop: its ``checkpoint`` has the word embeddings.
+        share: probability of each word to be swapped.
+        neighbours: how many of the nearest words, by cosine, are as likely as one another.
+
+    Raises:
+        DataError: a teacher without a checkpoint, a share outside ``(0, 1]``, or fewer than one
+            neighbour.
+    """
+    if workshop.checkpoint is None:
+        raise DataError(
+            "word_neighbours reads the word embeddings of the teacher's checkpoint, but this "
+            "teacher is made from nothing; slot_substitution needs none"
+        )
+    if not 0 < share <= 1 or neighbours < 1:
+        raise DataError(
+            f"word_neighbours: share is above 0 and at most 1, and neighbours at least 1; got "
+            f"{share} and {neighbours}"
+        )
+    words = {word for e in examples for word in (*e.words, *(e.second or ()))}
+    near = _neighbours(beside(workshop.base, workshop.checkpoint), words, neighbours)
+
+    def swapped(text: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(
+            generator.choice(near[word]) if word in near and generator.random() < share else word
+            for word in text
+        )
+
+    made: list[Example] = []
+    sources = list(examples)
+    while sources and len(made) < count:
+        generator.shuffle(sources)
+        made += [
+            Example(
+                swapped(example.words),
+                second=None if example.second is None else swapped(example.second),
+                language=example.language,
+                source=example.source,
+            )
+            for example in sources[: count - len(made)]
+        ]
+    return made
+
+
+def _neighbours(checkpoint: str, words: Iterable[str], count: int) -> Neighbours:
+    """The nearest whole words of each word that is one piece, itself left out."""
+    from tfdistil.encoders import load_encoder, load_tokenizer
+
+    table = np.asarray(load_encoder(checkpoint).word_embeddings)
+    tokenizer = load_tokenizer(checkpoint)
+    special = set(tokenizer.get_added_tokens_decoder())
+    ordered = sorted(set(words))
+    encoded = tokenizer.encode_batch(ordered, add_special_tokens=False)
+    ids = {
+        word: found.ids[0]
+        for word, found in zip(ordered, encoded, strict=True)
+        if len(found.ids) == 1 and found.ids[0] not in special
+    }
+    whole = [
+        (piece, i)
+        for piece, i in sorted(tokenizer.get_vocab().items())
+        if len(piece) > 1 and piece.isalpha() and i not in special
+    ]
+    names = np.array([piece for piece, _ in whole])
+    candidates = np.array([i for _, i in whole])
+    unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
+    count = min(count, len(candidates) - 1)
+    if count < 1:
+        return {}
+    near: Neighbours = {}
+    spelled = list(ids)
+    for start in range(0, len(spelled), _BLOCK):
+        block = spelled[start : start + _BLOCK]
+        own = np.array([ids[word] for word in block])
+        cosine = unit[own] @ unit[candidates].T
+        cosine[own[:, None] == candidates] = -np.inf
+        best = np.argpartition(-cosine, count, axis=1)[:, :count]
+        near |= {word: names[row].tolist() for word, row in zip(block, best, strict=True)}
+    return near
