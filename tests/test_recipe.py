@@ -280,6 +280,12 @@ def test_a_missing_file_and_one_that_is_no_text(tmp_path):
     assert "not UTF-8 (byte 6)" in message_of(tmp_path / "latin.yaml")
 
 
+def test_an_override_fills_in_what_is_null():
+    tree = {"data": {"low_resource": None}}
+    override(tree, ["data.low_resource.samples=7"])
+    assert tree == {"data": {"low_resource": {"samples": 7}}}
+
+
 def test_overrides_lead_through_names_and_numbers(write):
     recipe = load_recipe(
         write(LINES),

@@ -123,7 +123,9 @@ def _step(node: Any, key: str, assignment: str) -> Any:
         names = [str(_named(i)) for i in node if isinstance(i, Mapping)]
         raise RecipeError(f"--set {assignment}: no {key!r} here; there are {', '.join(names)}")
     if isinstance(node, MutableMapping):
-        return node.setdefault(key, {})
+        if node.get(key) is None:  # left out, or null as in a resolved recipe
+            node[key] = {}
+        return node[key]
     raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
 
 

@@ -66,3 +66,24 @@ def test_every_tensor_finds_its_buffer(flatbuffer):
     assert tree.buffers[0].data is None
     assert not any(tensor.name for graph in tree.subgraphs for tensor in graph.tensors)
     assert slim(small) == small
+
+
+def test_equal_quantizations_are_written_once(flatbuffer):
+    def tables(content: bytes) -> list[tuple[int, tuple]]:
+        model = schema.Model.GetRootAs(content, 0)
+        found = []
+        for at in range(model.SubgraphsLength()):
+            graph = model.Subgraphs(at)
+            for n in range(graph.TensorsLength()):
+                table = graph.Tensors(n).Quantization()
+                if table is not None:
+                    fields = vars(schema.QuantizationParametersT.InitFromObj(table)).values()
+                    plain = tuple(
+                        tuple(v.tolist()) if isinstance(v, np.ndarray) else v for v in fields
+                    )
+                    found.append((table._tab.Pos, plain))
+        return found
+
+    before, after = tables(flatbuffer), tables(slim(flatbuffer))
+    assert [content for _, content in after] == [content for _, content in before]
+    assert len({place for place, _ in after}) == len({content for _, content in after})
