@@ -19,9 +19,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tfdistil.interrupt import Interrupt
+
 
 class Screen:
-    """Lines and one progress bar at a time.
+    """Lines and one progress bar at a time; in its ``with`` block Ctrl-C does not get lost.
 
     In a terminal the bar moves; in a log file a line is printed every ``seconds`` instead. Bars of
     callbacks are opened with `begin` and closed with `end`; where ``end`` is never called, because
@@ -36,15 +38,23 @@ class Screen:
         self.console = console or Console(stderr=True, highlight=False)
         self.seconds = seconds
         self._open = contextlib.ExitStack()
+        self._interrupt = Interrupt()
 
     def __enter__(self) -> Screen:
+        self._interrupt.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
+        self._interrupt.__exit__(*error)
         self._open.__exit__(*error)
+
+    def heed(self) -> None:
+        """Raises KeyboardInterrupt if Ctrl-C was pressed and something swallowed it."""
+        self._interrupt.heed()
 
     def line(self, text: str) -> None:
         """Print one line."""
+        self.heed()
         self.console.print(text, markup=False)
 
     @contextlib.contextmanager
@@ -96,6 +106,7 @@ class Screen:
         update = self.begin(name, total)
 
         def count(done: int) -> None:
+            self.heed()
             update(done, "")
             if done >= total:
                 self.end()
@@ -118,6 +129,7 @@ class ProgressBar(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Move it; the loss is read now and then only, since reading it waits for the device."""
+        self.screen.heed()
         self.done += 1
         note = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
         if self.done % 10 == 0 or self.done == self.updates:
