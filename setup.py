@@ -36,7 +36,9 @@ setup(
         "tfdistil.benchmarks",
     ],
     package_dir={"tfdistil.export": "export", "tfdistil.benchmarks": "benchmarks"},
-    package_data={"tfdistil": ["recipes/*.yaml", "report/templates/*", "py.typed"]},
+    package_data={
+        "tfdistil": ["recipes/*.yaml", "variants/*.yaml", "report/templates/*", "py.typed"]
+    },
     install_requires=RUNTIME,
     extras_require={"train": TRAIN, "dev": TRAIN + DEV},
 )

@@ -41,6 +41,7 @@ examples:
   tfdistil sweep ner.yaml --out runs/ablation --variant full \\
       --variant narrow models.student.width=50 --variant short distill.joint.stop.epochs=2
   tfdistil sweep runs/ner --out runs/amount --grid data.transfer_limit=1000,10000
+  tfdistil sweep ner.yaml --out runs/table3 --variants xtremedistil_table3 D1 D4.2
 
 Points of one teacher share it: it is trained once, or taken from the run folder given in the place
 of the recipe. A stopped sweep goes on where it was, and the folder takes further points: give the
@@ -114,6 +115,14 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         metavar=("NAME", "KEY=VALUE"),
         help="one more point, with a name of its own; a name alone is the recipe as it is",
+    )
+    sweep.add_argument(
+        "--variants",
+        action="append",
+        default=[],
+        nargs="+",
+        metavar=("FILE", "NAME"),
+        help="all variants of a YAML file or of a shipped one, or those with the given names",
     )
     _add_set(sweep)
     sweep.set_defaults(func=_sweep)
@@ -217,8 +226,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from tfdistil.sweep_points import plan_sweep, sweep_points
+    from tfdistil.sweep_variants import read_variants
 
-    points = sweep_points(arguments.grid, arguments.variant)  # errors before slow imports
+    read = [row for file, *names in arguments.variants for row in read_variants(file, names)]
+    points = sweep_points(arguments.grid, [*read, *arguments.variant])  # before slow imports
     plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
     import_tensorflow()
     from tfdistil.summary import print_sweep

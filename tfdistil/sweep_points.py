@@ -94,7 +94,7 @@ def _grid_points(grids: Mapping[str, Sequence[Any]]) -> list[Point]:
         pairs = zip(names, map(_short, values), strict=True)
         name = ",".join(f"{key}={value}" for key, value in pairs)
         label = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
-        assignments = [f"{key}={_yaml(value)}" for key, value in zip(grids, values, strict=True)]
+        assignments = [f"{key}={as_yaml(value)}" for key, value in zip(grids, values, strict=True)]
         if len(name) > _LONGEST_NAME:
             raise RecipeError(
                 f"--grid: {name[:40]}… is too long for a folder; give such points a name with "
@@ -142,7 +142,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _yaml(value: Any) -> str:
+def as_yaml(value: Any) -> str:
     """A value on one line; JSON is YAML too, and most texts need no quotes."""
     if isinstance(value, str) and re.fullmatch(r"(?!null|true|false)[A-Za-z][\w./-]*", value, re.I):
         return value
