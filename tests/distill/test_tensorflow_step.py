@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tfdistil.distill.distiller import Distiller, bind_terms
-from tfdistil.distill.stage import run_stage
-from tfdistil.distill.streams import Stream, StreamBatches
-from tfdistil.recipe import StageSpec, StopSpec, TermSpec
+from tfdistil.distill.streams import Stream
+from tfdistil.recipe import TermSpec
 
 
 @pytest.fixture
@@ -68,63 +65,3 @@ def test_evaluation_changes_nothing(make_tagger, batch, task):
     assert first == second  # no dropout
     for old, new in zip(before, student.get_weights(), strict=True):
         np.testing.assert_array_equal(new, old)
-
-
-@pytest.mark.parametrize("accumulate", [1, 2])
-def test_a_graph_for_each_length_trains_like_one_for_all(
-    make_tagger, make_examples, make_rows, task, accumulate
-):
-    examples = [*make_examples(20, seed=4), *make_examples(20, seed=5)]
-    for number, example in enumerate(examples):
-        times = 1 + number % 3
-        examples[number] = replace(example, words=example.words * times, tags=example.tags * times)
-    rows = make_rows(examples)
-    assert len({-(-length // 8) for length in rows.lengths}) > 1
-    stage = StageSpec(
-        name="one",
-        teacher=None,
-        terms=[TermSpec(loss="cross_entropy")],
-        batch_size=4,
-        accumulate=accumulate,
-        stop=StopSpec(epochs=2, every=5),
-    )
-    found = []
-    for static in (True, False):
-        student = make_tagger().model
-        student.static_lengths = static
-        history: list[dict[str, float]] = []
-        run_stage(
-            stage,
-            student,
-            {"train": Stream(rows, task.outputs)},
-            task.outputs,
-            seed=1,
-            metric=lambda: 0.0,
-            record=lambda phase, row, to=history: to.append(row),
-        )
-        found.append(([np.array(w) for w in student.weights], history))
-    (one, curve), (all_, curve_all) = found
-    for a, b in zip(one, all_, strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-5)
-    assert len(curve) == len(curve_all) > 1
-    for row, other in zip(curve, curve_all, strict=True):
-        assert row == pytest.approx(other, abs=1e-4)
-
-
-def test_lengths_are_known_where_a_student_wants_them(make_tagger, make_rows, make_examples, task):
-    seen = set()
-    student = make_tagger().model
-    plain = student.call
-
-    def call(inputs, training=None):
-        seen.add(inputs["input_ids"].shape[1])
-        return plain(inputs, training=training)
-
-    student.call = call
-    rows = make_rows(make_examples(8, seed=4))
-    data = StreamBatches({"train": Stream(rows, task.outputs)}, 4, seed=0)
-    for static in (False, True):
-        student.static_lengths = static
-        make(student, task).fit(data.dataset(), steps_per_epoch=2, shuffle=False, verbose=0)
-    assert None in seen
-    assert any(length and length % 8 == 0 for length in seen)

@@ -160,15 +160,6 @@ class PqrnnStudent(NamedSignals, keras.Model):
         }
         self.build()
 
-    @property
-    def static_lengths(self) -> bool:
-        """Whether training is faster with a length known while the step is traced.
-
-        Rounding makes each step of a recurrence several small operators, which cost less unrolled
-        than in a loop; in float the matrix products decide.
-        """
-        return self._rounding.quantizes
-
     def _heads(self) -> list[tuple[str, str, OutputSpec]]:
         return [
             (head, output, spec)
