@@ -8,8 +8,10 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
+from tfdistil.distill.freezing import set_trainable
 from tfdistil.export.convert import Entry, convert
 from tfdistil.export.inspect import inspect_model
+from tfdistil.quantization import RangeObserver
 from tfdistil.students.pqrnn import PqrnnStudent
 
 TASKS = {
@@ -209,6 +211,64 @@ def test_losses_are_the_squares_of_all_kernels():
     expected = 0.01 * sum((np.asarray(w) ** 2).sum() for w in kernels)
     np.testing.assert_allclose(sum(model.losses), expected, rtol=1e-5)
     assert make(l2=0.0).losses == []
+
+
+@pytest.mark.parametrize("quantize", [None, "keras"])
+def test_settled_statistics_are_those_of_inference(quantize):
+    model = trained(make(quantize=quantize, projection_dropout=0.5, zoneout=0.9), batch([4, 7], 7))
+    rows = batch([5, 2, 8], 8)
+    model.settle([rows])
+    found = model(rows)
+    # Normalised by the batch itself, without noise, is the same as by its settled statistics.
+    model.feature_dropout.rate = 0.0
+    for layer in model.qrnns:
+        layer.zoneout = 0.0
+    for layer in model._flatten_layers(include_self=False):
+        if isinstance(layer, RangeObserver):
+            layer.trainable = False
+    expected = model(rows, training=True)
+    for name, value in found.items():
+        np.testing.assert_allclose(value, expected[name], atol=1e-5, err_msg=name)
+
+
+def test_settling_takes_the_mean_over_batches():
+    model = make(projection_dropout=0.9)
+    parts = [batch([3, 1], 4, seed=1), batch([5], 6, seed=2), batch([2, 2], 4, seed=3)]
+    means = []
+    for part in parts:
+        features = np.asarray(model._expand(part["fingerprint"]))[part["attention_mask"] == 1]
+        means.append((features @ np.asarray(model.bottleneck.kernel)[0, 0]).mean(0))
+    model.settle(parts)
+    np.testing.assert_allclose(
+        model.bottleneck.norm.statistics.mean, np.mean(means, axis=0), atol=1e-5
+    )
+
+
+def test_settling_changes_statistics_alone_and_only_where_they_learn():
+    model = trained(make(quantize="keras"), batch([4, 7], 7))
+    groups = dict(model.layer_groups())
+    before = {name: [np.array(w) for w in group] for name, group in groups.items()}
+    settings = [layer.zoneout for layer in model.qrnns]
+    model.settle([batch([5, 2], 6)])
+    for name, group in groups.items():
+        changed = any((np.array(w) != b).any() for w, b in zip(group, before[name], strict=True))
+        assert changed == (name in ("statistics", "ranges")), name
+    assert [layer.zoneout for layer in model.qrnns] == settings
+    assert model.feature_dropout.rate == 0.2
+    assert model.bottleneck.norm.statistics.momentum == 0.8
+
+    def fails():
+        yield batch([5, 2], 6)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        model.settle(fails())
+    assert [layer.zoneout for layer in model.qrnns] == settings
+    set_trainable(model, ["heads"])
+    before = [np.array(w) for w in model.weights]
+    model.settle([batch([5, 2], 6)])
+    for weight, old in zip(model.weights, before, strict=True):
+        np.testing.assert_array_equal(weight, old)
 
 
 def test_same_seed_same_training():

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from tfdistil.distill.best_weights import BestWeights
@@ -39,6 +40,10 @@ Callbacks = Callable[[str, int], list[Any]]
 """``(phase name, batches planned)`` to Keras callbacks, such as a progress bar."""
 
 
+SETTLED_ROWS = 6400
+"""Rows of each stream that statistics are measured on before an evaluation."""
+
+
 def run_stage(
     stage: StageSpec,
     student: Any,
@@ -59,7 +64,8 @@ def run_stage(
 
     Args:
         stage: the recipe's stage.
-        student: learns; gives signals, `level` and `layer_groups`.
+        student: learns; gives signals, `level` and `layer_groups`. One with ``settle(batches)`` is
+            asked to measure its statistics before each evaluation.
         streams: by the keys the terms use, with the signals they need.
         outputs: the task's outputs.
         seed: of the order of the data.
@@ -99,6 +105,8 @@ def run_stage(
             jit_compile=jit,
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
+        if hasattr(student, "settle"):
+            evaluate = _after_settling(evaluate, student, batches)
         # A step that made variables would be traced twice.
         distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
@@ -123,6 +131,23 @@ def run_stage(
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
     return results
+
+
+def _after_settling(
+    evaluate: Callable[[], float], student: Any, batches: StreamBatches
+) -> Callable[[], float]:
+    """Evaluate a student that gathers statistics once they are those of inference.
+
+    So the best weights are chosen with the statistics that are kept with them.
+    """
+    count = min(batches.steps, -(-SETTLED_ROWS // batches.batch_size))
+
+    def settled() -> float:
+        drawn = islice(batches, count)
+        student.settle(batch for of_streams in drawn for batch in of_streams.values())
+        return evaluate()
+
+    return settled
 
 
 def _reseed(student: Any, phase: str) -> None:
