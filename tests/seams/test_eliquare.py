@@ -86,9 +86,9 @@ class Draws:
     def __init__(self, transform):
         self.transform, self.texts, self.batches = transform, [], []
 
-    def __call__(self, batch, generator):
+    def __call__(self, batch, chosen, generator):
         self.texts.append(batch["input_ids"])
-        self.batches.append(self.transform(batch, generator))
+        self.batches.append(self.transform(batch, chosen, generator))
         return self.batches[-1]
 
     def versions(self):
