@@ -259,6 +259,7 @@ def term(**options) -> list[TermSpec]:
             {"teacher": "student"},
             "stage 'joint': term logit_mse.tags.train+transfer reads 'logits/tags' off 'student'",
         ),
+        ({"distortion": 0.1}, "has distortion, but 'student' does not hash words"),
         ({"stop": StopSpec(monitor="loss", on="nowhere")}, "draws from 'nowhere', but there is"),
     ],
 )

@@ -207,3 +207,22 @@ def test_the_seed_decides(make_tagger, run):
     first = trained(3)
     assert same(trained(3), first)
     assert not same(trained(4), first)
+
+
+def test_a_student_that_gathers_statistics_settles_before_every_evaluation(make_tagger, run):
+    model = make_tagger().model
+    order, seen = [], []
+
+    def settle(batches):
+        order.append("settle")
+        seen.append([sorted(batch) for batch in batches])
+
+    def metric():
+        order.append("evaluate")
+        return 0.0
+
+    model.settle = settle
+    run(stage(stop=StopSpec(epochs=2)), model, metric=metric)
+    assert order == ["settle", "evaluate"] * 3
+    assert all(len(batches) >= 1 for batches in seen)
+    assert not any(name.startswith("teacher/") for names in seen[0] for name in names)

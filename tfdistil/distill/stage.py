@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -106,7 +106,7 @@ def run_stage(
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
         if hasattr(student, "settle"):
-            evaluate = _after_settling(evaluate, student, batches)
+            evaluate = _after_settling(evaluate, student, streams, stage.batch_size)
         # A step that made variables would be traced twice.
         distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
@@ -134,13 +134,15 @@ def run_stage(
 
 
 def _after_settling(
-    evaluate: Callable[[], float], student: Any, batches: StreamBatches
+    evaluate: Callable[[], float], student: Any, streams: Mapping[str, Stream], batch_size: int
 ) -> Callable[[], float]:
     """Evaluate a student that gathers statistics once they are those of inference.
 
     So the best weights are chosen with the statistics that are kept with them.
     """
-    count = min(batches.steps, -(-SETTLED_ROWS // batches.batch_size))
+    plain = {key: replace(s, signals=None, transform=None) for key, s in streams.items()}
+    batches = StreamBatches(plain, batch_size, seed=0)
+    count = min(batches.steps, -(-SETTLED_ROWS // batch_size))
 
     def settled() -> float:
         drawn = islice(batches, count)
