@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -10,6 +11,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 import pytest
+
+# A shell makes its background jobs, and all they start, ignore Ctrl-C; here some tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SHARED = Path(os.environ.get("TFDISTIL_SHARED", Path(__file__).parents[2] / "shared"))
 
