@@ -124,6 +124,8 @@ class DataSpec(Part):
     @field_validator("augment", mode="before")
     @classmethod
     def _one_alone(cls, value: Any) -> Any:
+        if value is None:  # as `--set data.augment=null`
+            return []
         return [value] if isinstance(value, Mapping) else value
 
     @model_validator(mode="after")

@@ -83,5 +83,6 @@ def test_one_of_several_is_addressed_by_its_kind():
     override(tree, ["data.augment.slot_substitution.times=3"])
     assert parse_recipe(tree).data.augment[0].times == 3
     assert parse_recipe(recipe([])).data.augment == []
+    assert parse_recipe(recipe(None)).data.augment == []
     with pytest.raises(RecipeError, match="augment"):
         parse_recipe(recipe("slot_substitution"))

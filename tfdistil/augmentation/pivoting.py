@@ -77,9 +77,9 @@ def pivoting(
             for source, target in zip((language, *ways), (*ways, language), strict=True):
                 counter = workshop.counter(f"translate {source}-{target}", len(set(texts)))
                 texts = translate(texts, source, target, counter)
-            back = [_words(text, workshop, lowercase, punctuation) for text in texts]
+            back = (_words(text, workshop, lowercase, punctuation) for text in texts)
             for example in own:
-                parts = [back.pop(0) for _ in _parts(example)]
+                parts = [next(back) for _ in _parts(example)]
                 made.append(_unlabelled(example, parts))
     return [example for example in made if all(_parts(example))]
 

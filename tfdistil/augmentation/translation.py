@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tfdistil.errors import DataError
+from tfdistil.files import beside
 
 
 class Translator(Protocol):
@@ -134,7 +135,7 @@ class HuggingFaceTranslator:
             raise DataError(
                 f"pivoting: no model for {direction}; there are {', '.join(self.folders)}"
             )
-        return str(self.base / name) if (self.base / name).is_dir() else name
+        return beside(self.base, name)
 
     def _load(self, folder: str) -> tuple[Any, Any]:
         if folder not in self._loaded:
