@@ -22,8 +22,9 @@ $(READY): requirements.lock setup.py pyproject.toml
 demo: $(READY)
 	$(BIN)/tfdistil run demo --out runs/demo
 
+# Two processes: most of a test's time is tracing and converting, which use one core.
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 fast: $(READY)
 	$(BIN)/python -m pytest -m "not slow"

@@ -20,6 +20,7 @@ TRAIN = [
 ]
 DEV = [
     "pytest>=8.3",
+    "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "seqeval>=1.2.2",
     "ruff>=0.8",
