@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 from rich.console import Console
@@ -189,6 +190,19 @@ def test_a_checkpoint_beside_the_recipe_is_found_from_anywhere(finished, tmp_pat
     mine, theirs = work.teacher().model, open_run(finished).teacher().model
     for weight, expected in zip(mine.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, expected)
+
+
+def test_a_teacher_with_a_seed_of_its_own_is_the_same_for_every_seed(tmp_path):
+    own = ["models.teacher.seed=5", "models.teacher.fine_tune.epochs=1"]
+    corpus, weights = None, []
+    for seed in (6, 7):
+        recipe = load_recipe(TINY, [*own, f"seed={seed}"])
+        corpus = corpus or load_corpus(recipe)  # the demo's sentences have the recipe's seed
+        keras.utils.set_random_seed(seed)
+        work = Run(RunFolder(tmp_path / str(seed), recipe), corpus, log()[0])
+        train_teacher(work)
+        weights.append((tmp_path / str(seed) / "teacher" / "model.safetensors").read_bytes())
+    assert weights[0] == weights[1]
 
 
 class Interrupted(Screen):

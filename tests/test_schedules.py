@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from tfdistil.comparison import system_name
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.pipeline import distill, train_teacher
@@ -80,3 +81,5 @@ def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     assert student.model.head_input == "projection"
     assert [group for group, _ in student.model.layer_groups()] == list(GROUPS)
     assert "labels" in student.model.head_names
+    called = "labels only" if name == "d0_s" else "distilled"
+    assert system_name("student", work.recipe) == f"student ({called})"

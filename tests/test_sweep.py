@@ -57,6 +57,7 @@ CHECKPOINT = "models.teacher={checkpoint: mine}"
         "data.demo.test=5",
         "twin=false",
         "export.quantize=none",
+        "models.teacher.seed=13",
     ],
 )
 def test_what_the_teacher_does_not_see_leaves_it_the_same(change):
@@ -72,6 +73,7 @@ def test_what_the_teacher_does_not_see_leaves_it_the_same(change):
         "data.transfer_limit=50",
         "models.teacher.fine_tune.epochs=1",
         "models.teacher.scratch.width=16",
+        "models.teacher.seed=7",
         CHECKPOINT,
     ],
 )
@@ -84,6 +86,14 @@ def test_a_checkpoint_does_not_see_transfer_and_is_told_apart_by_its_folder(tmp_
     (tmp_path / "mine").mkdir()
     assert key(CHECKPOINT, base=tmp_path) != key(CHECKPOINT)
     assert key(CHECKPOINT, "models.teacher.fine_tune=false") != key(CHECKPOINT)
+
+
+def test_a_teacher_with_a_seed_of_its_own_serves_students_of_all_seeds():
+    recipe, other = (
+        load_recipe(TINY, ["models.teacher.seed=5", f"seed={seed}"]) for seed in (5, 6)
+    )
+    corpus = load_corpus(recipe)
+    assert teacher_key(recipe, corpus, Path()) == teacher_key(other, corpus, Path())
 
 
 def test_labels_count_and_origins_do_not():

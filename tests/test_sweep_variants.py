@@ -69,3 +69,15 @@ def test_the_schedules_of_table_3_have_equal_budgets(tmp_path):
         stages = load_recipe(recipe, assignments).distill
         budget = sum(len(phases(s, groups)) * s.stop.updates * s.batch_size for s in stages)
         assert budget == 2400 * 64, name
+
+
+def test_the_rows_of_pqrnns_table_3_have_equal_budgets(tmp_path):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(RECIPE.format(base="base: pqrnn"))
+    for name, *assignments in read_variants("pqrnn_table3"):
+        found = load_recipe(recipe, assignments)
+        assert sum(s.stop.updates * s.batch_size for s in found.distill) == 3000 * 128, name
+        taught = name.endswith("x")
+        assert all((stage.teacher is not None) == taught for stage in found.distill), name
+        made = sum(spec.times for spec in found.data.augment)
+        assert made == (int(name[:-1]) if taught else 0), name

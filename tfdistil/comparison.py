@@ -18,12 +18,13 @@ from tfdistil.run_folder import versions
 from tfdistil.tasks import Prediction, Task
 
 if TYPE_CHECKING:
+    from tfdistil.recipe import Recipe
     from tfdistil.runs import Run
 
 KINDS = {
     "teacher": "teacher",
     "twin": "student (no distillation)",
-    "student": "student (distilled)",
+    "student": "student ({source})",
     "tflite": "student {quantize}",
 }
 """Kinds of systems in the order of the tables, and what they are called."""
@@ -31,9 +32,15 @@ KINDS = {
 Predictions = dict[str, list[Prediction]]
 
 
-def system_name(kind: str, quantize: str = "int8") -> str:
+def system_name(kind: str, recipe: Recipe) -> str:
     """What a kind of system is called in tables."""
-    return KINDS[kind].format(quantize={"none": "float32"}.get(quantize, quantize))
+    lineage = recipe.lineage("student")
+    taught = any(stage.teacher for stage in recipe.distill if stage.student in lineage)
+    quantize = recipe.export.quantize
+    return KINDS[kind].format(
+        source="distilled" if taught else "labels only",
+        quantize={"none": "float32"}.get(quantize, quantize),
+    )
 
 
 def compare(work: Run) -> dict[str, Any]:
@@ -42,7 +49,7 @@ def compare(work: Run) -> dict[str, Any]:
     task, sets = corpus.task, corpus.score_sets()
     found = {kind: _predictions(work, kind) for kind in folder.facts("evaluate")["systems"]}
     kinds = [kind for kind in KINDS if kind in found]
-    name = {kind: system_name(kind, recipe.export.quantize) for kind in kinds}
+    name = {kind: system_name(kind, recipe) for kind in kinds}
     scores = {
         kind: {key: task.score(sets[key], rows) for key, rows in found[kind].items()}
         for kind in kinds

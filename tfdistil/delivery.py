@@ -65,7 +65,7 @@ def evaluate_step(work: Run) -> dict[str, Any]:
                 found = predictions_of(work, system, sets[name])
                 path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
                 write_text(path, write_predictions(found))
-        work.screen.line(f"  {system_name(system, work.recipe.export.quantize)}")
+        work.screen.line(f"  {system_name(system, work.recipe)}")
     return {"systems": systems}
 
 

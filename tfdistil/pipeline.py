@@ -95,14 +95,14 @@ def _deliver(work: Run) -> dict[str, Any]:
     return deliver(work)
 
 
-def _schedule(work: Run, models: dict[str, Any]) -> Schedule:
+def _schedule(work: Run, models: dict[str, Any], seed: int) -> Schedule:
     screen = work.screen
     return Schedule(
         models,
         _sets(work),
         work.corpus.task,
         work.folder.path,
-        seed=work.recipe.seed,
+        seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(screen, phase, updates)],
         counter=screen.counter,
     )
@@ -127,7 +127,8 @@ def train_teacher(work: Run) -> dict[str, Any]:
     if spec.scratch is not None and spec.scratch.pretrain is not None:
         _pretrain(work, teacher, spec.scratch.pretrain)
     if spec.fine_tune is not False:
-        _schedule(work, {"teacher": teacher}).run([fine_tuning_stage(spec.fine_tune)])
+        schedule = _schedule(work, {"teacher": teacher}, work.recipe.teacher_seed)
+        schedule.run([fine_tuning_stage(spec.fine_tune)])
     with new_folder(work.folder.path / "teacher") as target:
         save_teacher(teacher, work.corpus.task, target)
     return {"parameters": teacher.model.count_params()}
@@ -139,7 +140,7 @@ def untrained_teacher(work: Run) -> Teacher:
     if spec.checkpoint is not None:
         checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
         spec = spec.model_copy(update={"checkpoint": checkpoint})
-    return make_teacher(spec, work.corpus, work.recipe.seed)
+    return make_teacher(spec, work.corpus, work.recipe.teacher_seed)
 
 
 def check_stages(work: Run, teacher: Teacher) -> None:
@@ -166,14 +167,14 @@ def check_stages(work: Run, teacher: Teacher) -> None:
         for name, spec in work.recipe.models.items()
     }
     models = _models(work, teacher, work.recipe.model_copy(update={"models": plain}))
-    schedule = _schedule(work, models)
+    schedule = _schedule(work, models, work.recipe.seed)
     for stage in work.recipe.distill:
         schedule.check(stage)
 
 
 def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
     """Masked-language pre-training: one stage on a stream that is masked afresh in each pass."""
-    model = with_mlm_head(teacher, work.recipe.seed)
+    model = with_mlm_head(teacher, work.recipe.teacher_seed)
     texts = [replace(e, tags=None, label=None) for e in (*work.corpus.train, *work.corpus.transfer)]
     held_out = max(1, min(500, len(texts) // 20))
     masking = masking_for(teacher, spec.probability)
@@ -182,7 +183,7 @@ def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
         {"mlm": texts[:-held_out], "mlm_held_out": texts[-held_out:]},
         work.corpus.task,
         work.folder.path,
-        seed=work.recipe.seed,
+        seed=work.recipe.teacher_seed,
         callbacks=lambda phase, updates: [ProgressBar(work.screen, phase, updates)],
         transforms={"mlm": masking, "mlm_held_out": masking},
     )
@@ -234,7 +235,7 @@ def distill(work: Run) -> dict[str, Any]:
     facts = models[work.recipe.lineage("student")[-1]].facts
     for name, count in facts.items():
         work.screen.line(f"  {name.replace('_', ' ')} {count:,}")
-    schedule = _schedule(work, models)
+    schedule = _schedule(work, models, work.recipe.seed)
     updates = schedule.run(work.recipe.distill)
     with new_folder(work.folder.path / "student") as target:
         save_student(models["student"], target)
@@ -280,7 +281,7 @@ def train_twin(work: Run) -> dict[str, Any]:
         batch_size=longest.batch_size,
         stop=StopSpec(epochs=updates, updates=updates, every=every),
     )
-    _schedule(work, {"twin": twin}).run([stage])
+    _schedule(work, {"twin": twin}, recipe.seed).run([stage])
     with new_folder(work.folder.path / "twin") as target:
         save_student(twin, target)
     return {"parameters": twin.model.count_params(), "updates": updates}

@@ -346,6 +346,12 @@ class TeacherSpec(Part):
         ),
     ] = Field(FineTuneSpec(), description="`false` for a checkpoint already tuned to the task")
     max_length: Int = Field(128, ge=8, description="pieces in a window, special tokens included")
+    seed: Int | None = Field(
+        None,
+        ge=0,
+        description="of its training; none: that of the recipe. With a number, students of "
+        "several seeds learn from one teacher",
+    )
 
     @model_validator(mode="after")
     def _one_origin(self) -> TeacherSpec:
@@ -499,6 +505,12 @@ class Recipe(Part):
         if not isinstance(spec, TeacherSpec):
             raise ValueError(f"models.{name} must be a teacher, with a checkpoint or scratch")
         return spec
+
+    @property
+    def teacher_seed(self) -> int:
+        """What everything random in the teacher's making starts from."""
+        own = self.teacher_spec().seed
+        return self.seed if own is None else own
 
     def to_yaml(self) -> str:
         """The resolved recipe, every default written out."""

@@ -34,14 +34,14 @@ def teacher_key(recipe: Recipe, corpus: Corpus, base: Path) -> str:
     teacher is made from nothing, since its tokenizer and its pre-training read it.
 
     Args:
-        recipe: its task, ``models.teacher`` and seed are used.
+        recipe: its task, ``models.teacher`` and the teacher's seed are used.
         corpus: of the recipe.
         base: folder that a checkpoint's path is relative to.
     """
     spec = recipe.teacher_spec()
     origin = None if spec.checkpoint is None else beside(base.resolve(), spec.checkpoint)
-    how = spec.model_dump(exclude={"checkpoint"})
-    settings = [recipe.task.model_dump(), how, origin, recipe.seed]
+    how = spec.model_dump(exclude={"checkpoint", "seed"})
+    settings = [recipe.task.model_dump(), how, origin, recipe.teacher_seed]
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     sets = [corpus.train, corpus.dev, *([corpus.transfer] if spec.scratch is not None else [])]
     for examples in sets:

@@ -13,7 +13,7 @@ from tfdistil.report.results import Results, metric_name, set_name
 from tfdistil.report.svg import COLOURS, FAINT, INK, canvas, inline_svg
 
 _MODEL_KINDS = {"teacher": "teacher", "student": "student", "twin": "twin"}
-_MODEL_NAMES = {"twin": "student (no distillation)", "student": "student (distilled)"}
+_MODEL_NAMES = {"twin": "student (no distillation)"}
 _SPARE = ("reference", "tflite")
 _MARKERS = {"teacher": "s", "twin": "v", "student": "o", "tflite": "D", "reference": "X"}
 _MORE = ("^", "p", "*", "h")

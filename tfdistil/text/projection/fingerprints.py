@@ -83,17 +83,21 @@ class FingerprintCache:
     def __init__(self, spec: ProjectionSpec, words: int):
         self.spec = spec
         self.words = words
+        self._bytes = spec.token_bytes
         self._known: dict[str, bytes] = {}
 
     def __call__(self, words: Sequence[str]) -> np.ndarray:
         """Fingerprints of words, uint8 ``[words, N / 4]``; each different word is hashed once."""
         known = self._known  # another thread may put a new one in its place
-        missing = [word for word in dict.fromkeys(words) if word not in known]
-        fresh = dict(zip(missing, map(bytes, fingerprints(missing, self.spec)), strict=True))
-        rows = b"".join([known[word] if word in known else fresh[word] for word in words])
-        if fresh and self.words:
-            self._keep({w: row for w, row in fresh.items() if len(w) <= _CACHED_LENGTH})
-        return np.frombuffer(rows, np.uint8).reshape(len(words), self.spec.token_bytes)
+        try:
+            rows = [known[word] for word in words]
+        except KeyError:
+            missing = [word for word in dict.fromkeys(words) if word not in known]
+            fresh = dict(zip(missing, map(bytes, fingerprints(missing, self.spec)), strict=True))
+            rows = [known[word] if word in known else fresh[word] for word in words]
+            if self.words:
+                self._keep({w: row for w, row in fresh.items() if len(w) <= _CACHED_LENGTH})
+        return np.frombuffer(b"".join(rows), np.uint8).reshape(len(words), self._bytes)
 
     def _keep(self, fresh: dict[str, bytes]) -> None:
         if len(self._known) + len(fresh) > self.words:
