@@ -24,7 +24,7 @@ demo: $(READY)
 
 # Two processes: most of a test's time is tracing and converting, which use one core.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 fast: $(READY)
 	$(BIN)/python -m pytest -m "not slow"

@@ -15,6 +15,13 @@ import pytest
 # A shell makes its background jobs, and all they start, ignore Ctrl-C; here some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests first, so that no process is left alone with one of them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 SHARED = Path(os.environ.get("TFDISTIL_SHARED", Path(__file__).parents[2] / "shared"))
 
 

@@ -273,7 +273,7 @@ def overrides(kind: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "metric"), [("tags", "span_f1"), ("classes", "accuracy"), ("pair", "accuracy")]
 )
-def test_the_other_tasks(kind, metric, tmp_path):
+def test_the_other_tasks(kind, metric, tmp_path, monkeypatch):
     short = ["models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]
     recipe = load_recipe(TINY, [f"task={kind}", *short, *overrides(kind, tmp_path)])
     found = run(recipe, tmp_path / "run", screen=log()[0])
@@ -292,3 +292,7 @@ def test_the_other_tasks(kind, metric, tmp_path):
             kind == "classes",
         )
     assert (tmp_path / "run" / "report.html").exists()
+    card = (tmp_path / "run" / "MODEL_CARD.md").read_text("utf-8")
+    (code,) = re.findall(r"^print\((Runtime.*)\)$", card, re.MULTILINE)
+    monkeypatch.chdir(tmp_path / "run")
+    assert len(eval(code, {"Runtime": Runtime})) == 1

@@ -98,7 +98,7 @@ def compare(work: Run) -> dict[str, Any]:
             }
         },
         "errors": {last: errors(sets[last], found["tflite"][last])},
-        "examples": [" ".join(e.words) for e in (corpus.test or corpus.dev)[:3]],
+        "examples": [_text(e) for e in (corpus.test or corpus.dev)[:3]],
         "data": corpus.counts,
         "phases": folder.facts("student").get("phases", []),
         "languages": corpus.languages,
@@ -110,6 +110,11 @@ def compare(work: Run) -> dict[str, Any]:
         "monitors": {"pretrain": "loss", **{s.name: s.stop.monitor for s in recipe.distill}},
         "command": f"tfdistil run recipe.yaml --out {folder.path.name}",
     }
+
+
+def _text(example: Example) -> str:
+    """A text as ``tfdistil predict`` takes it: the two of a pair with a tab between them."""
+    return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
 def _predictions(work: Run, kind: str) -> Predictions:

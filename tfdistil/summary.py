@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tfdistil.report.next_command import example_of, in_shell
 from tfdistil.report.sweep_table import Entry, best, file_name, shown_columns
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
@@ -76,12 +77,8 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
             soft_wrap=True,
         )
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
-    example = metrics["examples"][0] if metrics.get("examples") else "your text"
-    console.print(
-        f'try it:  tfdistil predict {folder / "student.tflite"} "{example}"',
-        markup=False,
-        soft_wrap=True,
-    )
+    command = in_shell(folder / "student.tflite", example_of(metrics))
+    console.print(f"try it:  {command}", markup=False, soft_wrap=True)
 
 
 _SWEEP = {
@@ -119,10 +116,10 @@ def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
         table.add_row(*cells, style="bold" if index == strong else None)
     console.print(table)
     chosen = entries[strong or 0]
-    example = (chosen.metrics.get("examples") or ["your text"])[0]
+    command = in_shell(folder / chosen.name / "student.tflite", example_of(chosen.metrics))
     for line in (
         f"table:   {folder / 'sweep.csv'}",
         f"page:    {folder / 'sweep.html'}",
-        f'try it:  tfdistil predict {folder / chosen.name / "student.tflite"} "{example}"',
+        f"try it:  {command}",
     ):
         console.print(line, markup=False, soft_wrap=True)

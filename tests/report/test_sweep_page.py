@@ -137,7 +137,7 @@ def test_the_screen_shows_a_row_per_point_and_what_to_type_next(make, tmp_path, 
     assert "width=50" in out
     assert "width=[red]" in out
     assert f"table:   {tmp_path / 'sweep.csv'}\n" in out
-    assert f"tfdistil predict {tmp_path / 'width=[red]' / 'student.tflite'}" in out
+    assert f"tfdistil predict '{tmp_path / 'width=[red]' / 'student.tflite'}' " in out
     print_sweep([], tmp_path)
     assert capsys.readouterr().out == ""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from tfdistil.report import answer, tables, units
 from tfdistil.report.html import environment, task_name
+from tfdistil.report.next_command import example_of, in_python, in_shell
 from tfdistil.report.results import Results, metric_name, set_name
 
 _PIPELINES = {
@@ -59,6 +59,7 @@ def render_model_card(metrics: dict[str, Any]) -> str:
         DataError: metrics are not of their shape.
     """
     results = Results(metrics)
+    example = example_of(metrics)
     return (
         environment()
         .get_template("MODEL_CARD.md.j2")
@@ -88,11 +89,8 @@ def render_model_card(metrics: dict[str, Any]) -> str:
             ),
             seed=results.data.get("seed"),
             command=results.data.get("command"),
-            example=" ".join(
-                str(next(iter(results.data.get("examples") or ()), "your text")).split()
-            ),
-            shell=shlex.quote,
-            python=repr,
+            in_shell=in_shell("student.tflite", example),
+            in_python=in_python("student.tflite", example),
         )
     )
 
