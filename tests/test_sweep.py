@@ -249,6 +249,7 @@ def test_another_recipe_in_the_same_folder_is_refused_with_the_difference(tmp_pa
         (["--grid", "seed"], "--grid seed: expected KEY=VALUE"),
         (["--grid", "nix=1"], "unknown key `nix`"),
         (["--variant", "x", "seed=-1"], "x: "),
+        (["--variant", "x", "--seeds", "1,1"], "--seeds 1,1: each once"),
     ],
 )
 def test_errors_of_the_command_are_one_line_and_leave_nothing(words, says, tmp_path, capsys):

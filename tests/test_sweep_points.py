@@ -20,6 +20,7 @@ from tfdistil.sweep_points import (
     recorded_points,
     short_keys,
     sweep_points,
+    with_seeds,
 )
 
 TINY = Path(__file__).with_name("tiny.yaml")
@@ -46,6 +47,18 @@ def test_variants_are_further_points():
         Point("full", "full", ()),
         Point("no-mask", "no-mask", (f"{H}=8", "twin=false")),
     ]
+
+
+def test_seeds_multiply_all_points():
+    points = sweep_points([f"{H}=4,8"], [["full"]])
+    assert with_seeds(points, []) == points
+    found = with_seeds(points, [1, 2])
+    assert [point.name for point in found] == [
+        f"{name},seed={seed}" for name in ("width=4", "width=8", "full") for seed in (1, 2)
+    ]
+    assert found[1] == Point("width=4,seed=2", "4, 2", (f"{H}=4", "seed=2"))
+    with pytest.raises(RecipeError, match="--seeds 1,1"):
+        with_seeds(points, [1, 1])
 
 
 @pytest.mark.parametrize(

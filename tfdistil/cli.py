@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +42,8 @@ examples:
   tfdistil sweep ner.yaml --out runs/ablation --variant full \\
       --variant narrow models.student.width=50 --variant short distill.joint.stop.epochs=2
   tfdistil sweep runs/ner --out runs/amount --grid data.transfer_limit=1000,10000
-  tfdistil sweep ner.yaml --out runs/table3 --variants xtremedistil_table3 D1 D4.2
+  tfdistil sweep ner.yaml --out runs/table3 --variants xtremedistil_table3 D1 D4.2 \\
+      --seeds 13,14,15 --set models.teacher.seed=13       (students of one teacher)
 
 Points of one teacher share it: it is trained once, or taken from the run folder given in the place
 of the recipe. A stopped sweep goes on where it was, and the folder takes further points: give the
@@ -123,6 +125,13 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         metavar=("FILE", "NAME"),
         help="all variants of a YAML file or of a shipped one, or those with the given names",
+    )
+    sweep.add_argument(
+        "--seeds",
+        type=_seeds,
+        default=[],
+        metavar="SEED,SEED",
+        help="every point once with each of these; models.teacher.seed keeps one teacher",
     )
     _add_set(sweep)
     sweep.set_defaults(func=_sweep)
@@ -224,12 +233,20 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _seeds(text: str) -> list[int]:
+    if not re.fullmatch(r"\d+(,\d+)*", text):
+        raise argparse.ArgumentTypeError(f"expected whole numbers, as in 13,14,15; got {text!r}")
+    return [int(part) for part in text.split(",")]
+
+
 def _sweep(arguments: argparse.Namespace) -> int:
-    from tfdistil.sweep_points import plan_sweep, sweep_points
+    from tfdistil.sweep_points import plan_sweep, sweep_points, with_seeds
     from tfdistil.sweep_variants import read_variants
 
     read = [row for file, *names in arguments.variants for row in read_variants(file, names)]
-    points = sweep_points(arguments.grid, [*read, *arguments.variant])  # before slow imports
+    points = sweep_points(arguments.grid, [*read, *arguments.variant])
+    points = with_seeds(points, arguments.seeds)
+    # Before slow imports.
     plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
     import_tensorflow()
     from tfdistil.summary import print_sweep

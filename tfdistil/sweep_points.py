@@ -71,6 +71,27 @@ def sweep_points(grids: Sequence[str], variants: Sequence[Sequence[str]]) -> lis
     return points
 
 
+def with_seeds(points: Sequence[Point], seeds: Sequence[int]) -> list[Point]:
+    """Every point once with each seed, named after both; without seeds the points as they are.
+
+    Raises:
+        RecipeError: a seed twice.
+    """
+    if len(set(seeds)) < len(seeds):
+        raise RecipeError(f"--seeds {','.join(map(str, seeds))}: each once is enough")
+    if not seeds:
+        return list(points)
+    return [
+        Point(
+            f"{point.name},seed={seed}",
+            f"{point.label}, {seed}",
+            (*point.assignments, f"seed={seed}"),
+        )
+        for point in points
+        for seed in seeds
+    ]
+
+
 def _grid(text: str) -> tuple[str, list[Any]]:
     key, equals, values = text.partition("=")
     if not equals or not key or not values.strip():
