@@ -11,6 +11,7 @@ TRAIN = [
     "transformers>=5.0,<6",
     "huggingface-hub>=1.0",
     "safetensors>=0.5",
+    "filelock>=3.16",
     "pydantic>=2.10,<3",
     "ruamel.yaml>=0.18",
     "rich>=13.9",

@@ -149,3 +149,22 @@ def test_a_start_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypatch)
         with pytest.raises(KeyboardInterrupt):
             RunFolder(tmp_path / "run", recipe)
     assert RunFolder(tmp_path / "run", recipe).recipe == recipe
+
+
+def test_one_process_at_a_time(tmp_path, recipe):
+    first, second = (RunFolder(tmp_path, recipe) for _ in range(2))
+    busy = pytest.raises(RunError, match="another process is running here")
+    with first.alone(), busy, second.alone():
+        pass
+    with second.alone():
+        pass
+    RunFolder(tmp_path, load_recipe("demo", ["seed=99"]))  # a lock is nothing that was made
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, recipe, monkeypatch):
+    def refuse(*arguments, **options):
+        raise NotImplementedError("no flock here")
+
+    monkeypatch.setattr("tfdistil.run_folder.FileLock.acquire", refuse)
+    with RunFolder(tmp_path, recipe).alone():
+        pass

@@ -72,9 +72,9 @@ def run(
     keras.utils.set_random_seed(recipe.seed)
     folder = RunFolder(out, recipe)
     screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
-    folder.remember(base=str(base))
     try:
-        with screen:
+        with screen, folder.alone():
+            folder.remember(base=str(base))
             corpus = load_corpus(recipe, base, screen.counter)
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
             screen.line("  " + ", ".join(counts))

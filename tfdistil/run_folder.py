@@ -6,15 +6,20 @@ import difflib
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from tfdistil.errors import RunError
 from tfdistil.files import write_json, write_text
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import parse_recipe
+
+_LOCK = ".lock"
 
 
 def versions() -> dict[str, str]:
@@ -86,7 +91,7 @@ class RunFolder:
     def _is_started(self) -> bool:
         """Whether anything was made; if not, an error came first, and the recipe may be mended."""
         ours = (self._recipe_file, self._manifest_file)
-        names = {name for file in ours for name in (file.name, f".{file.name}.partial")}
+        names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}
         steps = json.loads(self._manifest_file.read_text("utf-8"))["steps"]
         return bool(steps) or any(path.name not in names for path in self.path.iterdir())
 
@@ -98,6 +103,28 @@ class RunFolder:
         if self._recipe_file.exists() and self._recipe_file.read_text("utf-8") == text:
             names.add(self._recipe_file.name)
         return any(path.name not in names for path in self.path.iterdir())
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder; the system lets go when a process dies.
+
+        Raises:
+            RunError: another process is at work here.
+        """
+        lock = FileLock(self.path / _LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise RunError(
+                f"{self.path}: another process is running here; wait for it, or give another --out"
+            ) from None
+        except NotImplementedError:  # a file system without locks
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
 
     def is_done(self, step: str) -> bool:
         """Whether a step finished, now or in an earlier start."""
