@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfdistil.report import write_sweep_report
+from tfdistil.report import units, write_sweep_report
 from tfdistil.report.sweep_page import render_sweep
+from tfdistil.report.sweep_plots import tick_texts
 from tfdistil.report.sweep_table import Entry, best, pareto, sweep_tables, to_csv
 from tfdistil.summary import print_sweep
 
@@ -122,6 +123,14 @@ def test_many_points_and_one_point_have_a_page_too(make):
     page = render_sweep(many, "grid")
     assert page.count("<svg") == 2
     assert "<svg" not in render_sweep(many[:1], "grid")
+
+
+def test_ticks_that_are_close_together_can_be_told_apart(make):
+    assert tick_texts([1_000_000, 2_000_000], units.count) == ["1.0 M", "2.0 M"]
+    assert tick_texts([1_780_000, 1_790_000], units.count) == ["1,780,000", "1,790,000"]
+    assert tick_texts([2.001, 2.002], units.milliseconds) == ["2.001", "2.002"]
+    page = render_sweep([make("50", 74.0), make("100", 74.2, 0.27, 1_904_000)], "grid")
+    assert page.count("<svg") == 2
 
 
 def test_files_are_written_into_the_folder(make, tmp_path):

@@ -13,6 +13,8 @@ from tfdistil.report.sweep_table import Entry, pareto
 
 _FONT = 8.0
 """Size of the labels, in points of 1/72 inch."""
+_MARGIN = 0.14
+"""Room beside the outermost points, as a share of the range."""
 _PLACES = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
 """Sides of a point where its label may stand, best first."""
 
@@ -64,9 +66,8 @@ def _against(
             axes.set_xscale("log")
             log_ticks(axes, text)
         else:
-            axes.xaxis.set_major_formatter(lambda value, _: text(value))
-            axes.locator_params(axis="x", nbins=5)
-        axes.margins(x=0.14, y=0.14)
+            _linear_ticks(axes, low, high, text)
+        axes.margins(x=_MARGIN, y=_MARGIN)
         axes.plot(
             [shown[i][1] for i in front],
             [shown[i][2] for i in front],
@@ -141,3 +142,20 @@ def _label(figure: Any, axes: Any, points: Sequence[tuple[str, float, float]]) -
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _linear_ticks(axes: Any, low: float, high: float, text: Callable[[float | None], str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    room = _MARGIN * (high - low)
+    low, high = low - room, high + room
+    ticks = [float(x) for x in MaxNLocator(5).tick_values(low, high) if low <= x <= high]
+    axes.set_xticks(ticks, tick_texts(ticks, text))
+
+
+def tick_texts(ticks: Sequence[float], text: Callable[[float | None], str]) -> list[str]:
+    """What stands under the ticks; with more digits where two would read the same."""
+    texts = [text(tick) for tick in ticks]
+    if len(set(texts)) < len(texts):
+        texts = [f"{tick:,.0f}" if tick >= 10_000 else f"{tick:.6g}" for tick in ticks]
+    return texts
