@@ -11,7 +11,7 @@ import pytest
 from keras import ops
 from safetensors.numpy import load_file, save_file
 
-from tfdistil.encoders import checkpoint_heads, load_encoder, save_encoder
+from tfdistil.encoders import checkpoint_heads, load_encoder, save_encoder, word_embeddings
 from tfdistil.errors import CheckpointError
 
 FAMILIES = ("bert", "distilbert", "roberta", "xlm-roberta")
@@ -335,3 +335,14 @@ def test_options_reach_the_encoder(saved) -> None:
     encoder = load_encoder(folder, attention=True, name="teacher", dtype="mixed_bfloat16")
     assert (encoder.attention, encoder.name, encoder.compute_dtype) == (True, "teacher", "bfloat16")
     assert load_encoder(folder, pooler=True, seed=1).load_report.fresh == ("pooler",)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_word_table_alone(saved, family: str) -> None:
+    folder = saved(family, None)
+    np.testing.assert_array_equal(
+        word_embeddings(folder), ops.convert_to_numpy(load_encoder(folder).word_embeddings)
+    )
+    change(folder, lambda tensors: {k: v for k, v in tensors.items() if EMBEDDINGS not in k})
+    with pytest.raises(CheckpointError, match="has no tensor embeddings"):
+        word_embeddings(folder)

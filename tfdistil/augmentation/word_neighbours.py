@@ -86,9 +86,9 @@ def word_neighbours(
 
 def _neighbours(checkpoint: str, words: Iterable[str], count: int) -> Neighbours:
     """The nearest whole words of each word that is one piece, itself left out."""
-    from tfdistil.encoders import load_encoder, load_tokenizer
+    from tfdistil.encoders import load_tokenizer, word_embeddings
 
-    table = np.asarray(load_encoder(checkpoint).word_embeddings)
+    table = word_embeddings(checkpoint)
     tokenizer = load_tokenizer(checkpoint)
     special = set(tokenizer.get_added_tokens_decoder())
     ordered = sorted(set(words))

@@ -1,6 +1,6 @@
 """The teacher: BERT-family encoders, and their checkpoints."""
 
-from tfdistil.encoders.checkpoint import LoadReport, load_encoder
+from tfdistil.encoders.checkpoint import LoadReport, load_encoder, word_embeddings
 from tfdistil.encoders.checkpoint_info import checkpoint_heads
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder
@@ -17,4 +17,5 @@ __all__ = [
     "load_tokenizer",
     "save_encoder",
     "scratch_encoder",
+    "word_embeddings",
 ]

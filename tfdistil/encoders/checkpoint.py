@@ -23,6 +23,7 @@ from tfdistil.encoders.heads import HeadSpec, Level
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
     IGNORABLE,
+    WORD_EMBEDDINGS,
     Weight,
     bare_name,
     base_tensors,
@@ -154,6 +155,21 @@ def load_encoder(
     )
     _LOG.info("%s", encoder.load_report)
     return encoder
+
+
+def word_embeddings(source: str | Path) -> np.ndarray:
+    """The word table of a checkpoint alone, float32 ``[vocabulary, width]``.
+
+    Raises:
+        CheckpointError: no such checkpoint, an unsupported architecture, or no such tensor.
+    """
+    folder = resolve_checkpoint(source)
+    config = EncoderConfig.from_huggingface(read_config(folder))
+    with open_tensors(folder) as tensors:
+        names = _bare_names(tensors, config, folder)
+        if WORD_EMBEDDINGS not in names:
+            raise CheckpointError(f"{folder} has no tensor {WORD_EMBEDDINGS}")
+        return tensors[names[WORD_EMBEDDINGS]]
 
 
 def _checked_labels(

@@ -30,6 +30,9 @@ class Weight(NamedTuple):
         return shape[::-1] if self.transposed else shape
 
 
+WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
+"""The word table in every family."""
+
 CLASS_PREFIXES: dict[Family, str] = {
     "bert": "Bert",
     "distilbert": "DistilBert",
@@ -101,7 +104,7 @@ def base_tensors(encoder: Encoder) -> dict[str, Weight]:
     """Embeddings and transformer layers."""
     parts = encoder.embeddings
     tensors = {
-        "embeddings.word_embeddings.weight": Weight(parts.words),
+        WORD_EMBEDDINGS: Weight(parts.words),
         "embeddings.position_embeddings.weight": Weight(parts.positions),
         **_norm("embeddings.LayerNorm", parts.norm),
     }
@@ -138,7 +141,7 @@ def mlm_tensors(encoder: Encoder) -> dict[str, Weight]:
 
 def tied_tensors(family: Family) -> dict[str, str]:
     """Copies some files hold of a tied tensor, and the tensor each must equal."""
-    table = "embeddings.word_embeddings.weight"
+    table = WORD_EMBEDDINGS
     if family == "distilbert":
         return {"vocab_projector.weight": table}
     head = "cls.predictions" if family == "bert" else "lm_head"
