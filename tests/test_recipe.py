@@ -212,6 +212,34 @@ def test_intents_with_slots_may_have_a_continuation_label(write):
     assert load_recipe(write(text)).task.continuation
 
 
+def test_updates_by_layer_group(write):
+    logits = "{loss: logit_mse, head: logits}"
+    text = changed(
+        logits, f"{logits}\n    unfreeze: top_down\n    stop: {{updates: {{heads: 5, encoder: 9}}}}"
+    )
+    assert load_recipe(write(text)).distill[0].stop.updates == {"heads": 5, "encoder": 9}
+    twice = load_recipe(write(text), ["distill.first.stop.updates.encoder=2"])
+    assert twice.distill[0].stop.updates == {"heads": 5, "encoder": 2}
+    at_once = message_of(write(text.replace("top_down", "at_once")))
+    assert at_once.startswith("r.yaml:17: `distill.0`: stop.updates by layer group needs unfreeze")
+
+
+@pytest.mark.parametrize(
+    ("value", "place", "reason"),
+    [
+        ("0", "stop.updates", "greater than or equal to 1"),
+        ("[5, 9]", "stop.updates", "Input should be a number of updates, or layer groups to them"),
+        ("{heads: many}", "stop.updates.heads", "valid integer"),
+    ],
+)
+def test_updates_that_are_none(write, value, place, reason):
+    logits = "{loss: logit_mse, head: logits}"
+    text = changed(logits, f"{logits}\n    unfreeze: top_down\n    stop: {{updates: {value}}}")
+    message = message_of(write(text))
+    assert f"`distill.0.{place}`" in message
+    assert reason in message
+
+
 def test_weights_are_given_or_learned(write):
     term = "{loss: cross_entropy, stream: [train, transfer]"
     text = changed(

@@ -148,11 +148,38 @@ class TaskSpec(Part):
         return self
 
 
+# pydantic names the branch of a union in the place of an error, though the recipe has no such key.
+BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>", "<quantized>")
+
+
+_Updates = Annotated[Int, Field(ge=1)]
+
+
+def _updates_branch(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        return "<mapping>"
+    return "<one>" if isinstance(value, int) else None
+
+
 class StopSpec(Part):
     """When a phase of a stage ends, and what its best weights are chosen by."""
 
     epochs: Int = Field(10, ge=1, description="passes over the longest stream at the most")
-    updates: Int | None = Field(None, ge=1, description="optimizer steps at the most")
+    updates: (
+        Annotated[
+            Annotated[_Updates, Tag("<one>")] | Annotated[dict[str, _Updates], Tag("<mapping>")],
+            Discriminator(
+                _updates_branch,
+                custom_error_type="updates",
+                custom_error_message="Input should be a number of updates, or layer groups to them",
+            ),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="optimizer steps (≥ 1) at the most, with `unfreeze: top_down` of each phase; a "
+        "mapping: of the phase that unfreezes the named layer group",
+    )
     patience: Int | None = Field(None, ge=1, description="checks without improvement; none: all")
     every: Int | None = Field(None, ge=1, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
@@ -175,10 +202,6 @@ class OptimizerSpec(Part):
     layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
     weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
-
-
-# pydantic names the branch of a union in the place of an error, though the recipe has no such key.
-BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>", "<quantized>")
 
 
 def _stream_branch(value: Any) -> str | None:
@@ -246,6 +269,15 @@ class StageSpec(Part):
     signals: Literal["cached", "live"] = Field(
         "cached", description="`live`: the teacher runs in each step instead of once"
     )
+
+    @model_validator(mode="after")
+    def _groups_have_phases(self) -> StageSpec:
+        if isinstance(self.stop.updates, Mapping) and self.unfreeze == "at_once":
+            raise ValueError(
+                "stop.updates by layer group needs unfreeze: top_down; "
+                "all groups at once have one number of updates"
+            )
+        return self
 
     @model_validator(mode="after")
     def _weights_are_given_or_learned(self) -> StageSpec:

@@ -14,14 +14,14 @@ from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
 GROUPS = ["heads", "inner", "norm", "embedding"]
 
 
-def stage(**options) -> StageSpec:
+def stage(updates=None, **options) -> StageSpec:
     return StageSpec(
         name="s",
         terms=[TermSpec(loss="cross_entropy")],
         teacher=None,
         optimizer=OptimizerSpec(high=0.05, weight_decay=0.1),
         batch_size=8,
-        stop=StopSpec(epochs=2),
+        stop=StopSpec(epochs=2, updates=updates),
         **options,
     )
 
@@ -40,6 +40,23 @@ def stage(**options) -> StageSpec:
 def test_phases(options, expected):
     found = phases(stage(**options), GROUPS)
     assert found == [Phase(name, tuple(groups.split())) for name, groups in expected]
+
+
+def test_updates_of_each_phase():
+    """One number holds for every phase, a mapping for those of the groups that it names."""
+    one = phases(stage(unfreeze="top_down", groups=["heads", "inner"], updates=7), GROUPS)
+    assert [phase.updates for phase in one] == [7, 7]
+    named = {"inner": 2, "embedding": 9}
+    some = phases(stage(unfreeze="top_down", updates=named), GROUPS)
+    assert [phase.updates for phase in some] == [None, 2, None, 9]
+    assert phases(stage(updates=7), GROUPS)[0].updates == 7
+
+
+def test_updates_of_a_group_that_does_not_train():
+    spec = stage(unfreeze="top_down", groups=["heads", "inner"], updates={"norm": 2})
+    with pytest.raises(RecipeError, match=r"names the layer groups \['norm'\]") as caught:
+        phases(spec, GROUPS)
+    assert "those that train here are ['heads', 'inner']" in str(caught.value)
 
 
 def test_an_unknown_group_is_named():

@@ -126,6 +126,17 @@ def test_top_down_is_a_fresh_optimizer_per_group(make_tagger, run):
         assert same(ended, watch.begun[phase])
 
 
+def test_a_phase_has_updates_of_its_own(make_tagger, run):
+    stop = StopSpec(epochs=4, every=3, updates={"heads": 2, "embedding": 7})
+    groups = ["heads", "inner", "embedding"]
+    results, watch = run(
+        stage(unfreeze="top_down", groups=groups, stop=stop),
+        make_tagger().model,
+        metric=iter(range(99)).__next__,
+    )
+    assert [result.updates for result in results] == list(watch.planned.values()) == [2, 20, 7]
+
+
 def test_a_phase_that_does_harm_is_undone(make_tagger, run):
     student = make_tagger().model
     start = weights_of(student)

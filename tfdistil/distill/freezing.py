@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,12 @@ class Phase:
     Attributes:
         name: ``<stage>`` or ``<stage>.<group unfrozen last>``.
         groups: names of the groups that train.
+        updates: optimizer steps at the most; None: as many as the epochs have.
     """
 
     name: str
     groups: tuple[str, ...]
+    updates: int | None = None
 
 
 def phases(stage: StageSpec, groups: Sequence[str]) -> list[Phase]:
@@ -30,7 +32,8 @@ def phases(stage: StageSpec, groups: Sequence[str]) -> list[Phase]:
     unfrozen stays so (XtremeDistil, Section 5.3).
 
     Raises:
-        RecipeError: the stage names a group the student does not have.
+        RecipeError: the stage names a group the student does not have, or its stopping rule one
+            that does not train.
     """
     chosen = list(groups) if stage.groups is None else stage.groups
     unknown = [name for name in chosen if name not in groups]
@@ -39,10 +42,19 @@ def phases(stage: StageSpec, groups: Sequence[str]) -> list[Phase]:
             f"stage {stage.name!r} names the layer groups {unknown}; the student has {list(groups)}"
         )
     ordered = [name for name in groups if name in chosen]
-    if stage.unfreeze == "at_once":
-        return [Phase(stage.name, tuple(ordered))]
+    limit = stage.stop.updates
+    limits = limit if isinstance(limit, Mapping) else dict.fromkeys(ordered, limit)
+    unknown = [name for name in limits if name not in ordered]
+    if unknown:
+        raise RecipeError(
+            f"stage {stage.name!r}: stop.updates names the layer groups {unknown}; those that "
+            f"train here are {ordered}"
+        )
+    if stage.unfreeze == "at_once":  # a mapping is no valid recipe then
+        return [Phase(stage.name, tuple(ordered), None if isinstance(limit, Mapping) else limit)]
     return [
-        Phase(f"{stage.name}.{name}", tuple(ordered[: i + 1])) for i, name in enumerate(ordered)
+        Phase(f"{stage.name}.{name}", tuple(ordered[: i + 1]), limits.get(name))
+        for i, name in enumerate(ordered)
     ]
 
 

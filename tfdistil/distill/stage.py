@@ -94,8 +94,8 @@ def run_stage(
         _reseed(student, phase.name)
         batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
         planned = max(1, stage.stop.epochs * batches.steps // stage.accumulate)
-        if stage.stop.updates is not None:
-            planned = min(planned, stage.stop.updates)
+        if phase.updates is not None:
+            planned = min(planned, phase.updates)
         steps = planned * stage.accumulate
         every = stage.stop.every * stage.accumulate if stage.stop.every else batches.steps
         distiller = Distiller(student, terms, stage.weighting, teacher)
