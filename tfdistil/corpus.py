@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.augmentation import Workshop, augment
-from tfdistil.augmentation.registry import Counter
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
 from tfdistil.errors import RecipeError
+from tfdistil.progress import Counter
 from tfdistil.recipe import DataSpec, Recipe, SourceSpec, TeacherSpec
 from tfdistil.tasks import TASKS, Task
 from tfdistil.text.words import WordSplitter

@@ -12,7 +12,14 @@ import numpy as np
 from tfdistil.corpus import Corpus
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
-from tfdistil.encoders import Encoder, load_encoder, load_tokenizer, save_encoder, scratch_encoder
+from tfdistil.encoders import (
+    Encoder,
+    load_encoder,
+    load_tokenizer,
+    save_encoder,
+    scratch_encoder,
+    word_embeddings,
+)
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside, write_json
 from tfdistil.recipe import QuantizedSpec, Recipe, StudentSpec, TeacherSpec
@@ -237,7 +244,7 @@ class Models(dict[str, Any]):
         checkpoint = self.recipe.teacher_spec().checkpoint
         if checkpoint is None:
             raise RecipeError("embedding.of: pretrained needs a teacher with a checkpoint")
-        return np.asarray(load_encoder(beside(self.base, checkpoint)).word_embeddings)
+        return word_embeddings(beside(self.base, checkpoint))
 
 
 def save_student(student: Student, folder: Path) -> None:

@@ -11,14 +11,7 @@ from typing import Any
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
-
-Counter = Callable[[str, int], Callable[[int], None]]
-"""``(what, total)`` to a function that is told how many are done."""
-
-
-def _silent(what: str, total: int) -> Callable[[int], None]:
-    del what, total
-    return lambda done: None
+from tfdistil.progress import Counter, silent
 
 
 @dataclass(frozen=True)
@@ -35,7 +28,7 @@ class Workshop:
     base: Path = Path()
     checkpoint: str | None = None
     split: Callable[[str], Sequence[str]] = str.split
-    counter: Counter = _silent
+    counter: Counter = silent
 
 
 Augmentation = Callable[..., list[Example]]

@@ -29,6 +29,7 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import Stream, Transform, concatenate_rows
 from tfdistil.errors import RecipeError
+from tfdistil.progress import Counter, silent
 from tfdistil.recipe import StageSpec
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
@@ -45,10 +46,6 @@ class FeaturizedModel(Protocol):
     def featurizer(self) -> Featurizer:
         """Makes its inputs."""
         ...
-
-
-Counter = Callable[[str, int], Callable[[int], None]]
-"""``(what, total)`` to a function that is told how many are done."""
 
 
 class Schedule:
@@ -81,7 +78,7 @@ class Schedule:
         *,
         seed: int,
         callbacks: Callbacks = lambda phase, updates: [],
-        counter: Counter = lambda what, total: lambda done: None,
+        counter: Counter = silent,
         transforms: Mapping[str, Transform] | None = None,
         jit: bool = False,
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -178,33 +178,10 @@ class Student(NamedSignals, keras.Model):
             groups.append(("projection", self.projection.weights))
         return [*groups, *self.body_groups()]
 
-    def export_function(
-        self, length: int, batch: int, head: str = "labels"
-    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
-        """The graph to convert: static shapes, one head.
-
-        Args:
-            length: T.
-            batch: B.
-            head: whose logits the function returns.
-
-        Returns:
-            A function of ``input_ids`` and ``attention_mask`` (int32 ``[B, T]``) that returns
-            logits by task output, and the specs of its inputs.
-
-        Raises:
-            ValueError: the student has no such head.
-        """
-        self.check_head(head)
-
-        def logits(input_ids: Any, attention_mask: Any) -> dict[str, Any]:
-            inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-            signals = self._signals(inputs, training=False, exporting=True)
-            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
-
-        shape = (batch, length)
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """What a device feeds: ``input_ids`` and ``attention_mask``, int32 ``[B, T]``."""
         names = ("input_ids", "attention_mask")
-        return logits, [keras.InputSpec(shape=shape, dtype="int32", name=name) for name in names]
+        return [keras.InputSpec(shape=(batch, length), dtype="int32", name=name) for name in names]
 
     def set_embedding(self, table: Any) -> None:
         """Start the word embeddings from a table.

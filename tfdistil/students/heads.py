@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import keras
+
 
 class OutputSpec(NamedTuple):
     """A task output: ``level`` is ``word`` or ``sequence``, ``size`` its number of labels."""
@@ -14,12 +16,16 @@ class OutputSpec(NamedTuple):
 
 
 class NamedSignals:
-    """What signal names and heads mean, the same for every student.
+    """What signal names and heads mean and how they are exported, the same for every student.
 
-    For a class with ``signals()``, ``head_layers``, ``head_names`` and ``outputs_spec``.
+    For a class with ``signals()``, ``head_layers``, ``head_names`` and ``outputs_spec``, with
+    ``input_specs(length, batch)`` for what a device feeds, by name, and with
+    ``_signals(inputs, training, exporting)``, its signals.
     """
 
     signals: Callable[[], tuple[str, ...]]
+    input_specs: Callable[[int, int], list[keras.InputSpec]]
+    _signals: Callable[..., dict[str, Any]]
     head_layers: Mapping[str, Any]
     head_names: tuple[str, ...]
     outputs_spec: Mapping[str, OutputSpec]
@@ -41,6 +47,33 @@ class NamedSignals:
         """Raises ValueError where the student has no such head."""
         if head not in self.head_names:
             raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+
+    def export_function(
+        self, length: int, batch: int, head: str = "labels"
+    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
+        """The graph to convert: static shapes, recurrences unrolled, one head.
+
+        Args:
+            length: T.
+            batch: B.
+            head: whose logits the function returns.
+
+        Returns:
+            A function of the inputs in the order of ``input_specs`` that returns logits by task
+            output, and these specs.
+
+        Raises:
+            ValueError: the student has no such head, or does not take this length.
+        """
+        self.check_head(head)
+        specs = self.input_specs(length, batch)
+
+        def logits(*inputs: Any) -> dict[str, Any]:
+            named = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
+            signals = self._signals(named, training=False, exporting=True)
+            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
+
+        return logits, specs
 
 
 def check_outputs(outputs: Mapping[str, tuple[str, int]]) -> dict[str, OutputSpec]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -206,7 +206,7 @@ class PqrnnStudent(NamedSignals, keras.Model):
         return self._signals(inputs, training)
 
     def _signals(
-        self, inputs: Mapping[str, Any], training: bool | None, unroll: bool | None = None
+        self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
     ) -> dict[str, Any]:
         fingerprint = inputs["fingerprint"]
         attention_mask = inputs.get("attention_mask")
@@ -219,7 +219,8 @@ class PqrnnStudent(NamedSignals, keras.Model):
         embedding = self.bottleneck(x, real, training=training)
         embedding = hidden = self.bottleneck.range.rounded(embedding * real)
         for layer in self.qrnns:
-            hidden = layer(hidden, real, training=training, unroll=unroll)
+            # What a device runs is unrolled whatever the length.
+            hidden = layer(hidden, real, training=training, unroll=True if exporting else None)
         signals = {"embedding": embedding, "hidden": hidden}
         if self.attention is not None:
             signals["sentence"] = self.attention(hidden, attention_mask, training=training)
@@ -358,32 +359,10 @@ class PqrnnStudent(NamedSignals, keras.Model):
             own[_inner_path(weight)].assign(weight)
         return student
 
-    def export_function(
-        self, length: int, batch: int, head: str = "labels"
-    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
-        """The graph to convert: static shapes, the recurrence unrolled, one head.
-
-        Args:
-            length: T.
-            batch: B.
-            head: whose logits the function returns.
-
-        Returns:
-            A function of ``fingerprint`` (uint8 ``[B, T, N/4]``) and ``attention_mask`` (int32
-            ``[B, T]``) that returns logits by task output, and the specs of its inputs.
-
-        Raises:
-            ValueError: the student has no such head.
-        """
-        self.check_head(head)
-
-        def logits(fingerprint: Any, attention_mask: Any) -> dict[str, Any]:
-            inputs = {"fingerprint": fingerprint, "attention_mask": attention_mask}
-            signals = self._signals(inputs, training=False, unroll=True)
-            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
-
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """What a device feeds: ``fingerprint`` uint8 ``[B, T, N/4]``, ``attention_mask`` int32."""
         shape = (batch, length)
-        return logits, [
+        return [
             keras.InputSpec(shape=(*shape, self.features // 4), dtype="uint8", name="fingerprint"),
             keras.InputSpec(shape=shape, dtype="int32", name="attention_mask"),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -165,16 +165,14 @@ class TransformerStudent(Student):
                 "positions; lower max_length, or build the student with more max_positions"
             )
 
-    def export_function(
-        self, length: int, batch: int, head: str = "labels"
-    ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
-        """See `tfdistil.students.base.Student.export_function`.
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """See `tfdistil.students.base.Student.input_specs`.
 
         Raises:
-            ValueError: the student has no such head, or ``length`` is more than its positions.
+            ValueError: ``length`` is more than its positions.
         """
         self._check_length(length)
-        return super().export_function(length, batch, head)
+        return super().input_specs(length, batch)
 
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``block_<layers>`` to ``block_1``, ``embedding``."""
