@@ -49,8 +49,9 @@ def measure(run: Path, updates: int, batch: int) -> list[TrainingSpeed]:
     from tfdistil.distill.stage import run_stage
     from tfdistil.distill.streams import Stream
     from tfdistil.model_factory import Models
-    from tfdistil.recipe import QuantizedSpec, StageSpec, StopSpec, StudentSpec, TermSpec
     from tfdistil.runs import open_run
+    from tfdistil.schema.models import QuantizedSpec, StudentSpec
+    from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
 
     work = open_run(run)
     base = Path(work.folder.manifest.get("base", "."))

@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import (
-    FineTuneSpec,
-    OptimizerSpec,
-    Recipe,
-    StageSpec,
-    StopSpec,
-    StudentSpec,
-    TeacherSpec,
-    TermSpec,
-)
+from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import SHIPPED, load_recipe, load_tree, override, parse_recipe
+from tfdistil.schema.models import FineTuneSpec, StudentSpec, TeacherSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 LINES = """\
 name: small

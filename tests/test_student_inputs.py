@@ -17,8 +17,8 @@ from tfdistil.model_factory import (
     save_student,
     save_teacher,
 )
-from tfdistil.recipe import TeacherSpec
 from tfdistil.recipe_file import parse_recipe
+from tfdistil.schema.models import TeacherSpec
 from tfdistil.student_inputs import READS
 from tfdistil.students import STUDENTS
 from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding, vectors_of_pieces

@@ -16,7 +16,9 @@ from tfdistil.data.source import Source, load
 from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter
-from tfdistil.recipe import DataSpec, Recipe, SourceSpec, TeacherSpec
+from tfdistil.recipe import Recipe
+from tfdistil.schema.data import DataSpec, SourceSpec
+from tfdistil.schema.models import TeacherSpec
 from tfdistil.tasks import TASKS, Task
 from tfdistil.text.words import WordSplitter
 

@@ -22,7 +22,8 @@ from tfdistil.encoders import (
 )
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside, write_json
-from tfdistil.recipe import QuantizedSpec, Recipe, StudentSpec, TeacherSpec
+from tfdistil.recipe import Recipe
+from tfdistil.schema.models import QuantizedSpec, StudentSpec, TeacherSpec
 from tfdistil.student_inputs import READS, alignment, sentences
 from tfdistil.students import STUDENTS, build_student, student_class
 from tfdistil.tasks import Task

@@ -35,19 +35,11 @@ from tfdistil.model_factory import (
     save_teacher,
     with_mlm_head,
 )
-from tfdistil.recipe import (
-    EmbeddingSpec,
-    FineTuneSpec,
-    OptimizerSpec,
-    PretrainSpec,
-    Recipe,
-    StageSpec,
-    StopSpec,
-    StudentSpec,
-    TermSpec,
-)
+from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
+from tfdistil.schema.models import EmbeddingSpec, FineTuneSpec, PretrainSpec, StudentSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 
 def run(

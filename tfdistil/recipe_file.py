@@ -12,7 +12,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import BRANCHES, Recipe
+from tfdistil.recipe import Recipe
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -51,7 +51,7 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
     except ValidationError as problems:
         lines = []
         for error in problems.errors():
-            location = [part for part in error["loc"] if part not in BRANCHES]
+            location = [part for part in error["loc"] if not str(part).startswith("<")]
             line = _line_of(tree, location)
             where = f"{name}:{line}" if line else name
             lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")

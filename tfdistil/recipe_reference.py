@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tfdistil.distill.objectives import OBJECTIVES
-from tfdistil.recipe import Recipe, StudentSpec, TeacherSpec
+from tfdistil.recipe import Recipe
+from tfdistil.schema.models import StudentSpec, TeacherSpec
 from tfdistil.students import STUDENTS
 
 INTRODUCTION = """\

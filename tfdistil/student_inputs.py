@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tfdistil.corpus import Corpus
-from tfdistil.recipe import EmbeddingSpec, StudentSpec
+from tfdistil.schema.models import EmbeddingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
     pca_ppa_embedding,

@@ -14,7 +14,7 @@ from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
 from tfdistil.distill.rows import IGNORE
 from tfdistil.distill.streams import Stream
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import TermSpec
+from tfdistil.schema.stages import TermSpec
 from tfdistil.students.bilstm import BiLSTMStudent
 from tfdistil.tasks import Output
 

@@ -9,7 +9,7 @@ from tfdistil.distill.freezing import Phase, phases, set_trainable
 from tfdistil.distill.stage import run_stage
 from tfdistil.distill.streams import Stream
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 GROUPS = ["heads", "inner", "norm", "embedding"]
 

@@ -15,7 +15,7 @@ from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
-from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 JOINT = [
     TermSpec(loss="cross_entropy", stream="train"),

@@ -9,7 +9,7 @@ import pytest
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.stage import run_stage
 from tfdistil.distill.streams import Stream
-from tfdistil.recipe import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 GROUPS = ["heads", "inner", "norm", "embedding"]
 

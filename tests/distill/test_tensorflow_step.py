@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfdistil.distill.distiller import Distiller, bind_terms
 from tfdistil.distill.streams import Stream
-from tfdistil.recipe import TermSpec
+from tfdistil.schema.stages import TermSpec
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from keras import ops
 from tfdistil.distill.forward import SignalModel, at_units
 from tfdistil.distill.objectives import STATES, Objective, find_objective
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import TermSpec
+from tfdistil.schema.stages import TermSpec
 from tfdistil.tasks import Output
 
 if keras.backend.backend() == "tensorflow":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfdistil.errors import RecipeError
-from tfdistil.recipe import StageSpec
+from tfdistil.schema.stages import StageSpec
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.recipe import OptimizerSpec
+from tfdistil.schema.stages import OptimizerSpec
 
 
 @keras.saving.register_keras_serializable("tfdistil")

@@ -30,7 +30,7 @@ from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import Stream, Transform, concatenate_rows
 from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter, silent
-from tfdistil.recipe import StageSpec
+from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 

@@ -15,7 +15,7 @@ from tfdistil.distill.forward import SignalModel
 from tfdistil.distill.freezing import phases, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
 from tfdistil.distill.streams import Stream, StreamBatches
-from tfdistil.recipe import StageSpec
+from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Output
 
 
