@@ -47,6 +47,17 @@ def test_paths_are_relative_and_formats_written_out(written):
     assert recipe.teacher_spec().checkpoint == TEACHER
 
 
+@pytest.mark.parametrize(("rows", "epochs"), [(2, 20), (4800, 10), (40_000, 3)])
+def test_small_sets_are_gone_through_more_often(tmp_path, rows, epochs):
+    """About 1,500 updates of 32 sentences, from 3 to 20 passes."""
+    train = tmp_path / "train.tsv"
+    train.write_text("text\tlabel\n" + "so good\tgood\nso bad\tbad\n" * (rows // 2))
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("classes", path, train))
+    tuning = load_recipe(path).teacher_spec().fine_tune
+    assert (tuning.epochs, tuning.batch_size) == (epochs, 32)
+
+
 def test_without_transfer_the_stage_draws_from_train(written):
     with_text, path = written(transfer="raw.txt")
     gold, soft = with_text.distill[0].terms
