@@ -225,7 +225,7 @@ def test_updates_by_layer_group(write):
         ("{heads: many}", "stop.updates.heads", "valid integer"),
     ],
 )
-def test_updates_that_are_none(write, value, place, reason):
+def test_updates_of_the_wrong_kind(write, value, place, reason):
     logits = "{loss: logit_mse, head: logits}"
     text = changed(logits, f"{logits}\n    unfreeze: top_down\n    stop: {{updates: {value}}}")
     message = message_of(write(text))

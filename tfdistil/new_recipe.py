@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from tfdistil.data.source import load
+from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
 from tfdistil.recipe_file import parse_recipe
 
@@ -36,9 +36,9 @@ COMMENTS = {
 }
 
 
-def _source(path: Path, recipe_folder: Path) -> dict[str, Any]:
-    found = suggest(path)
-    line: dict[str, Any] = {"path": os.path.relpath(path, recipe_folder), "format": found.format}
+def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
+    path = os.path.relpath(found.path, recipe_folder)
+    line: dict[str, Any] = {"path": path, "format": found.format}
     if found.options:
         line["options"] = dict(found.options)
     return line
@@ -67,16 +67,15 @@ def new_recipe(
         DataError: a file whose format or columns cannot be told.
     """
     folder = out.resolve().parent
-    data = CommentedMap()
-    for name, path in (("train", train), ("dev", dev), ("test", test), ("transfer", transfer)):
-        if path is not None:
-            data[name] = [_source(path.resolve(), folder)]
+    paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
+    sources = {name: suggest(path.resolve()) for name, path in paths.items() if path is not None}
+    data = CommentedMap({name: [_line(source, folder)] for name, source in sources.items()})
     if dev is None:
         data["dev_fraction"] = 0.1
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)
-    examples = len(load([suggest(train)], errors="collect").examples)
+    examples = len(load([sources["train"]], errors="collect").examples)
     epochs = min(max(3, round(UPDATES * BATCH / max(1, examples))), MOST_EPOCHS)
     pool = ["train"]
     if task in ("tags", "intent_slots"):

@@ -13,6 +13,7 @@ from ruamel.yaml.reader import ReaderError
 
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import Recipe
+from tfdistil.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parent / "recipes"
 
@@ -51,7 +52,7 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
     except ValidationError as problems:
         lines = []
         for error in problems.errors():
-            location = [part for part in error["loc"] if not str(part).startswith("<")]
+            location = [part for part in error["loc"] if part not in BRANCHES]
             line = _line_of(tree, location)
             where = f"{name}:{line}" if line else name
             lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")

@@ -24,6 +24,9 @@ Int = Annotated[int, Field(strict=True)]
 Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Option = Annotated[Any, AfterValidator(_finite)]
 
+# pydantic names the branch of a union in the place of an error, though the recipe has no such key.
+BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>", "<quantized>")
+
 
 class Part(BaseModel):
     """A mapping of a recipe: immutable, and nothing in it but what is declared."""

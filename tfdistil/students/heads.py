@@ -1,4 +1,4 @@
-"""What the heads of a student are for: outputs with a level and a size."""
+"""What the heads of a student are for, outputs with a level and a size, and their export."""
 
 from __future__ import annotations
 
