@@ -236,6 +236,23 @@ def test_from_own_files_to_a_checked_recipe(task, data, tmp_path, monkeypatch, c
     assert re.search(r"^train +\d+", report, re.MULTILINE)
 
 
+@pytest.mark.parametrize("task", FILES)
+def test_init_for_a_student_that_hashes(task, data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    train = str(data / FILES[task][0])
+    transfer = ["--transfer", str(data / "transfer/en.txt")] if task != "pair" else []
+    arguments = ["--task", task, "--train", train, *transfer, "--student", "pqrnn", "new.yaml"]
+    assert main(["init", *arguments]) == 0
+    recipe = load_recipe("new.yaml")
+    assert recipe.lineage("student") == ("student", "float")
+    made = ["augmented"] if task in ("tags", "intent_slots") else []
+    for stage in recipe.distill:
+        gold, soft = stage.terms
+        assert gold.pool == ("train", *made)
+        assert soft.pool == ("train", *made, *(["transfer"] if transfer else []))
+    assert main(["data", "check", "new.yaml"]) == 0
+
+
 def test_init_never_overwrites(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("precious")

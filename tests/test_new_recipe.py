@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tfdistil.errors import DataError
-from tfdistil.new_recipe import COMMENTS, TEACHER, new_recipe
+from tfdistil.new_recipe import COMMENTS, STUDENTS, TEACHER, new_recipe
 from tfdistil.recipe_file import load_recipe
 
 
@@ -23,9 +23,9 @@ def written(tmp_path):
     def write(out="recipes/mine.yaml", **options):
         path = tmp_path / out
         path.parent.mkdir(exist_ok=True)
-        files = {name: folder / value for name, value in options.items() if name != "teacher"}
-        teacher = {"teacher": options["teacher"]} if "teacher" in options else {}
-        path.write_text(new_recipe("classes", path, folder / "train.tsv", **files, **teacher))
+        words = {key: options.pop(key) for key in ("teacher", "student") if key in options}
+        files = {name: folder / value for name, value in options.items()}
+        path.write_text(new_recipe("classes", path, folder / "train.tsv", **files, **words))
         return load_recipe(path), path
 
     return write
@@ -67,11 +67,13 @@ def test_without_transfer_the_stage_draws_from_train(written):
     assert "dev_fraction: 0.1" in path.read_text()  # no dev file, so a tenth of train
 
 
-def test_every_part_has_a_comment(written):
-    _, path = written()
+@pytest.mark.parametrize("student", STUDENTS)
+def test_every_part_has_a_comment(written, student):
+    _, path = written(student=student)
     lines = path.read_text().splitlines()
     for key, comment in COMMENTS.items():
         at = next(i for i, line in enumerate(lines) if line.startswith(f"{key}:"))
+        comment += "\n" + STUDENTS[student].comments.get(key, "")
         above = [f"# {line}" for line in comment.splitlines()]
         assert lines[at - len(above) : at] == above
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ SMALL = {
 }
 # The averages of normalisations follow in some hundred updates by default, far more than there are.
 STAGES = [
-    "distill.float.stop.epochs=12",
+    "distill.float.stop={updates: 450, every: 150}",
     "distill.float.batch_size=16",
     "distill.float.optimizer.high=1.0e-2",
     "distill.quantized.stop.epochs=2",
@@ -57,6 +58,19 @@ def test_every_system_has_learned(finished):
     assert scores["student"]["intent_accuracy"] > 60
     assert scores["twin"]["intent_accuracy"] > 60  # its learning rate is that of the float stage
     assert abs(scores["student"]["intent_accuracy"] - scores["tflite"]["intent_accuracy"]) <= 15
+
+
+def test_the_twin_is_selected_as_often_as_the_longest_stage(finished):
+    folder, _ = finished
+    with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["name"] == "monitored"]
+    checks = {
+        phase: [int(row["updates"]) for row in rows if row["phase"] == phase]
+        for phase in ("float", "labels_only")
+    }
+    assert checks["float"] == [0, 150, 300, 450]
+    assert checks["labels_only"][:4] == [0, 150, 300, 450]
+    assert len(checks["labels_only"]) <= 6
 
 
 def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):

@@ -19,6 +19,7 @@ examples:
   tfdistil init --task tags --train train.conll --dev dev.conll ner.yaml
   tfdistil init --task intent_slots --train data.jsonl --transfer logs.txt \\
       --teacher ./my-checkpoint assistant.yaml
+  tfdistil init --task classes --train data.csv --student pqrnn small.yaml
 """
 CHECK = """\
 examples:
@@ -84,6 +85,12 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument("--test", type=Path, help="labelled, to report on")
     init.add_argument("--transfer", type=Path, help="unlabelled text; distillation lives on it")
     init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
+    init.add_argument(
+        "--student",
+        choices=("bilstm", "pqrnn"),
+        default="bilstm",
+        help="pqrnn: hashed words, 2 MB; default: bilstm, with the teacher's word pieces",
+    )
     init.set_defaults(func=_init)
 
     data = commands.add_parser("data", help="look at data before training")
@@ -198,6 +205,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.test,
         arguments.transfer,
         arguments.teacher or TEACHER,
+        arguments.student,
     )
     write_text(arguments.out, text)
     print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")

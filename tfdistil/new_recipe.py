@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,105 @@ COMMENTS = {
     "task": "tags | intent_slots | classes | pair",
     "data": "paths are relative to this file; formats and options: docs/data.md",
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
-    "fine_tune has about as many updates for a small set as for a large one;\n"
-    "prune_vocabulary keeps only the pieces that train and transfer need: a smaller file, for\n"
-    "half a point to a point on words that are in neither",
-    "distill": "stages in order; this one learns gold labels and what the teacher says of more\n"
-    "text; groups leaves the embeddings out: they stay the teacher's",
+    "fine_tune has about as many updates for a small set as for a large one;",
+    "distill": "stages in order; they learn gold labels and what the teacher says of more text;",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",
     "seed": "same seed, same result on the same machine",
+}
+
+
+@dataclass(frozen=True)
+class _Student:
+    """What a student adds to a recipe: its models and stages, and what the comments say of them."""
+
+    models: Callable[[], dict[str, Any]]
+    stages: Callable[[list[str]], list[dict[str, Any]]]
+    comments: Mapping[str, str]
+
+
+def _bilstm() -> dict[str, Any]:
+    return {
+        "student": {
+            "kind": "bilstm",
+            "width": 200,
+            "prune_vocabulary": True,
+            "embedding": {"width": 128, "init": "svd"},
+            "dropout": 0.2,
+        }
+    }
+
+
+def _one_stage(pool: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": "joint",
+            "groups": ["heads", "encoder"],
+            "terms": [
+                {"loss": "cross_entropy", "stream": "train"},
+                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
+            ],
+            "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
+            "batch_size": 64,
+            "stop": {"epochs": 10, "patience": 3},
+        }
+    ]
+
+
+def _pqrnn() -> dict[str, Any]:
+    hashing = {"families": {"murmur": 512, "ngram": 512}}
+    return {
+        "float": {"kind": "pqrnn", "max_length": 64, "hashing": hashing},
+        "student": {"quantized": "float"},
+    }
+
+
+def _float_then_quantized(pool: list[str]) -> list[dict[str, Any]]:
+    labelled = [name for name in pool if name != "transfer"]
+
+    def stage(name: str, high: float, low: float, updates: int, **more: Any) -> dict[str, Any]:
+        return {
+            "name": name,
+            **more,
+            "terms": [
+                {"loss": "cross_entropy", "stream": _drawn(labelled), "weight": 0.3},
+                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
+            ],
+            "optimizer": {"high": high, "low": low, "schedule": "cosine"},
+            "batch_size": 128,
+            "stop": {"updates": updates, "every": min(updates, 600)},
+        }
+
+    return [
+        stage("float", 2.0e-3, 1.0e-5, 2400, student="float"),
+        stage("quantized", 3.0e-4, 1.0e-5, 300),
+        stage("settled", 1.0e-4, 1.0e-6, 300, groups=["heads", "encoder", "bottleneck", "ranges"]),
+    ]
+
+
+def _drawn(pool: list[str]) -> str | list[str]:
+    return [*pool] if pool[1:] else pool[0]
+
+
+STUDENTS = {
+    "bilstm": _Student(
+        _bilstm,
+        _one_stage,
+        {
+            "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
+            "smaller file,\nfor half a point to a point on words that are in neither",
+            "distill": "groups leaves the embeddings out: they stay the teacher's",
+        },
+    ),
+    "pqrnn": _Student(
+        _pqrnn,
+        _float_then_quantized,
+        {
+            "models": "a pqrnn hashes words and has no vocabulary: 2 MB (docs/pqrnn.md)",
+            "distill": "first in float, then rounding as the file will, at last with the\n"
+            "statistics of normalisation at rest, as on the device",
+        },
+    ),
 }
 
 
@@ -52,6 +145,7 @@ def new_recipe(
     test: Path | None = None,
     transfer: Path | None = None,
     teacher: str = TEACHER,
+    student: str = "bilstm",
 ) -> str:
     """The text of a recipe for these files, checked to be valid.
 
@@ -62,6 +156,7 @@ def new_recipe(
         transfer: unlabelled text for the teacher to speak on; without it distillation has only
             the training sentences.
         teacher: a Hugging Face folder or hub id.
+        student: one of `STUDENTS`.
 
     Raises:
         DataError: a file whose format or columns cannot be told.
@@ -92,32 +187,15 @@ def new_recipe(
                 "checkpoint": teacher,
                 "fine_tune": {"epochs": epochs, "learning_rate": 5.0e-5, "batch_size": BATCH},
             },
-            "student": {
-                "kind": "bilstm",
-                "width": 200,
-                "prune_vocabulary": True,
-                "embedding": {"width": 128, "init": "svd"},
-                "dropout": 0.2,
-            },
+            **STUDENTS[student].models(),
         },
-        distill=[
-            {
-                "name": "joint",
-                "groups": ["heads", "encoder"],
-                "terms": [
-                    {"loss": "cross_entropy", "stream": "train"},
-                    {"loss": "soft_cross_entropy", "stream": pool if pool[1:] else pool[0]},
-                ],
-                "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
-                "batch_size": 64,
-                "stop": {"epochs": 10, "patience": 3},
-            }
-        ],
+        distill=STUDENTS[student].stages(pool),
         export={"quantize": "int8", "max_drop": 0.5},
         benchmark={"queries": 1000},
         seed=13,
     )
     for key, text in COMMENTS.items():
+        text = "\n".join(filter(None, [text, STUDENTS[student].comments.get(key)]))
         tree.yaml_set_comment_before_after_key(key, before=text)
     yaml = YAML()
     yaml.default_flow_style = None

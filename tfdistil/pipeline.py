@@ -39,7 +39,7 @@ from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
 from tfdistil.schema.models import EmbeddingSpec, FineTuneSpec, PretrainSpec, StudentSpec
-from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 
 def run(
@@ -262,7 +262,7 @@ def train_twin(work: Run) -> dict[str, Any]:
         made[phase["name"].partition(".")[0]] += phase["updates"]
     stages = [stage for stage in recipe.distill if stage.student in lineage]
     longest = max(stages, key=lambda stage: made[stage.name])
-    every = max(1, updates // longest.stop.epochs)
+    every = longest.stop.every or max(1, updates // (longest.stop.epochs or PASSES))
     stage = StageSpec(
         name="labels_only",
         terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
@@ -271,7 +271,7 @@ def train_twin(work: Run) -> dict[str, Any]:
         groups=None if None in groups else list(dict.fromkeys(chain(*filter(None, groups)))),
         optimizer=longest.optimizer,
         batch_size=longest.batch_size,
-        stop=StopSpec(epochs=updates, updates=updates, every=every),
+        stop=StopSpec(updates=updates, every=every),
     )
     _schedule(work, {"twin": twin}, recipe.seed).run([stage])
     with new_folder(work.folder.path / "twin") as target:

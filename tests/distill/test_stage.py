@@ -161,6 +161,8 @@ def test_patience_ends_a_phase_early(make_tagger, run):
     ("stop", "updates", "evaluations"),
     [
         ({"epochs": 3, "updates": 7}, 7, 3),
+        ({"updates": 70, "every": 30}, 70, 4),
+        ({"every": 25}, 50, 3),
         ({"epochs": 3, "every": 4}, 15, 5),
         ({"epochs": 3, "every": 100}, 15, 2),
         ({"epochs": 30, "updates": 9, "every": 3}, 9, 4),

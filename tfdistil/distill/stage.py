@@ -12,10 +12,10 @@ from typing import Any
 from tfdistil.distill.best_weights import BestWeights
 from tfdistil.distill.distiller import Distiller, bind_terms
 from tfdistil.distill.forward import SignalModel
-from tfdistil.distill.freezing import phases, set_trainable
+from tfdistil.distill.freezing import Phase, phases, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
 from tfdistil.distill.streams import Stream, StreamBatches
-from tfdistil.schema.stages import StageSpec
+from tfdistil.schema.stages import PASSES, StageSpec
 from tfdistil.tasks import Output
 
 
@@ -93,9 +93,7 @@ def run_stage(
         set_trainable(student, phase.groups)
         _reseed(student, phase.name)
         batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
-        planned = max(1, stage.stop.epochs * batches.steps // stage.accumulate)
-        if phase.updates is not None:
-            planned = min(planned, phase.updates)
+        planned = _planned(stage, phase, batches.steps)
         steps = planned * stage.accumulate
         every = stage.stop.every * stage.accumulate if stage.stop.every else batches.steps
         distiller = Distiller(student, terms, stage.weighting, teacher)
@@ -131,6 +129,13 @@ def run_stage(
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
     return results
+
+
+def _planned(stage: StageSpec, phase: Phase, steps: int) -> int:
+    """Updates of a phase whose streams give so many batches in a pass."""
+    epochs = stage.stop.epochs or (PASSES if phase.updates is None else None)
+    limits = [phase.updates, epochs and max(1, epochs * steps // stage.accumulate)]
+    return min(limit for limit in limits if limit is not None)
 
 
 def _after_settling(

@@ -9,6 +9,9 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from tfdistil.schema.parts import Float, Int, OpenPart, Part
 
+PASSES = 10
+"""Over the longest stream, where a stopping rule has neither epochs nor updates."""
+
 _Updates = Annotated[Int, Field(ge=1)]
 
 
@@ -21,7 +24,11 @@ def _updates_branch(value: Any) -> str | None:
 class StopSpec(Part):
     """When a phase of a stage ends, and what its best weights are chosen by."""
 
-    epochs: Int = Field(10, ge=1, description="passes over the longest stream at the most")
+    epochs: Int | None = Field(
+        None,
+        ge=1,
+        description="passes over the longest stream at the most; none: 10, or what `updates` takes",
+    )
     updates: (
         Annotated[
             Annotated[_Updates, Tag("<one>")] | Annotated[dict[str, _Updates], Tag("<mapping>")],
