@@ -54,8 +54,11 @@ COMPARE = """\
 examples:
   tfdistil compare runs/ner-1 runs/ner-2 runs/ner-3
   tfdistil compare runs/ner-* > ner.md                  (a Markdown table)
+  tfdistil compare runs/ner-* --against teacher         (what is kept, with intervals)
+  tfdistil compare runs/d4_2-* --against runs/d1-*      (is one recipe better than another?)
 
-The runs differ in nothing but the seed: tfdistil run ner.yaml --set seed=1 --out runs/ner-1.
+Without --against the runs differ in nothing but the seed: tfdistil run ner.yaml --set seed=1
+--out runs/ner-1. With it, intervals are those of the paired bootstrap over sentences.
 """
 EVALUATE = """\
 examples:
@@ -160,8 +163,21 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--json", action="store_true", help="write JSON")
     evaluate.set_defaults(func=_evaluate)
 
-    compare = _add(commands, "compare", "mean and deviation over runs with several seeds", COMPARE)
+    compare = _add(commands, "compare", "mean over seeds, or runs against other runs", COMPARE)
     compare.add_argument("runs", nargs="+", type=Path, help="folders of finished runs")
+    compare.add_argument(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="other runs on the same sentences, or teacher, twin or student of the same runs",
+    )
+    compare.add_argument(
+        "--model",
+        default="tflite",
+        choices=("student", "twin", "teacher", "tflite"),
+        help="whose answers count, with --against (default: those of the file)",
+    )
     compare.set_defaults(func=_compare)
 
     add_predict(commands)
@@ -268,8 +284,12 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     from tfdistil.over_seeds import over_seeds
+    from tfdistil.over_sentences import over_sentences
 
-    print(over_seeds(arguments.runs))
+    if arguments.against:
+        print(over_sentences(arguments.runs, arguments.against, arguments.model))
+    else:
+        print(over_seeds(arguments.runs))
     return 0
 
 

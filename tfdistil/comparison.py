@@ -47,7 +47,7 @@ def compare(work: Run) -> dict[str, Any]:
     """Everything the report shows."""
     corpus, folder, recipe = work.corpus, work.folder, work.recipe
     task, sets = corpus.task, corpus.score_sets()
-    found = {kind: _predictions(work, kind) for kind in folder.facts("evaluate")["systems"]}
+    found = {kind: predictions_of(work, kind) for kind in folder.facts("evaluate")["systems"]}
     kinds = [kind for kind in KINDS if kind in found]
     name = {kind: system_name(kind, recipe) for kind in kinds}
     scores = {
@@ -117,8 +117,16 @@ def _text(example: Example) -> str:
     return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
-def _predictions(work: Run, kind: str) -> Predictions:
-    """What `evaluate_step` wrote for a system, and the part of test that train has not seen."""
+def predictions_of(work: Run, kind: str) -> Predictions:
+    """What `evaluate_step` wrote for a system, and the part of test that train has not seen.
+
+    Args:
+        work: a run.
+        kind: one of `KINDS`.
+
+    Raises:
+        FileNotFoundError: the run has not come so far, or has no such system.
+    """
     found: Predictions = {}
     for key in work.corpus.score_sets():
         if key == "test_unseen":

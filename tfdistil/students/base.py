@@ -8,10 +8,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.students.heads import NamedSignals, check_heads, check_outputs
+from tfdistil.students.heads import HeadedModel, check_heads, check_outputs
 
 
-class Student(NamedSignals, keras.Model):
+class Student(HeadedModel, keras.Model):
     """A body with a projection and a linear head per task output on top of it.
 
     A subclass sets the attribute ``embedding`` and the other layers of its body, calls

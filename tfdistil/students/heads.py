@@ -15,7 +15,7 @@ class OutputSpec(NamedTuple):
     size: int
 
 
-class NamedSignals:
+class HeadedModel:
     """What signal names and heads mean and how they are exported, the same for every student.
 
     For a class with ``signals()``, ``head_layers``, ``head_names`` and ``outputs_spec``, with

@@ -14,7 +14,7 @@ from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
 from tfdistil.students.device_ops import argmax, gather
-from tfdistil.students.heads import NamedSignals, OutputSpec, check_heads, check_outputs
+from tfdistil.students.heads import HeadedModel, OutputSpec, check_heads, check_outputs
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
@@ -24,7 +24,7 @@ _INPUTS = ("fingerprint", "attention_mask")
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class PqrnnStudent(NamedSignals, keras.Model):
+class PqrnnStudent(HeadedModel, keras.Model):
     """Hashed words, a bottleneck, bidirectional QRNNs, and slots that depend on the intent.
 
     A word is a fingerprint of 2N bits, made on the host; every position is a word. There is no

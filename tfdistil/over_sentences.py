@@ -1,0 +1,109 @@
+"""Runs against other runs, or against their own teacher, on the same sentences: gain and luck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfdistil.comparison import KINDS, predictions_of
+from tfdistil.console import Screen
+from tfdistil.corpus import load_corpus
+from tfdistil.data.example import Example
+from tfdistil.errors import RunError
+from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
+from tfdistil.run_folder import RunFolder
+from tfdistil.runs import Run
+
+HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What the sentences of each set add to a metric, the mean over runs."""
+
+    metric: str
+    examples: Mapping[str, tuple[Example, ...]]
+    statistics: Mapping[str, Statistics]
+
+
+def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind: str) -> str:
+    """A Markdown table: per set the mean score of both sides, the gain, and what is kept.
+
+    The intervals are those of the paired bootstrap over sentences (`paired_bootstrap`): what each
+    sentence adds to the metric is averaged over the runs of a side, so runs with several seeds are
+    one system. The luck of the seeds is not in the interval; `over_seeds` shows that.
+
+    Args:
+        folders: finished runs.
+        against: other finished runs on the same sentences, or one kind of system of the same runs:
+            ``teacher``, ``twin``, ``student`` or ``tflite``.
+        kind: whose answers of ``folders`` count, and of the other runs too.
+
+    Raises:
+        RunError: a run that is not finished or has no such system, or other sentences.
+    """
+    other = str(against[0]) if len(against) == 1 and str(against[0]) in KINDS else None
+    here = _side(folders, kind)
+    there = _side(folders, other) if other else _side([Path(path) for path in against], kind)
+    if here.metric != there.metric or here.examples != there.examples:
+        raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
+    lines = [
+        f"{here.metric}, {KINDS[kind].split(' (')[0] if kind != 'tflite' else 'the file'} against "
+        f"{other or ', '.join(map(str, against))}",
+        "",
+        HEAD,
+        "|---|" + "---:|" * 7,
+    ]
+    for name, statistics in here.statistics.items():
+        found = paired_bootstrap(there.statistics[name], statistics)
+        cells = [
+            name,
+            str(len(statistics.sums)),
+            f"{found.first:.1f}",
+            f"{found.second:.1f}",
+            f"{found.difference:+.1f}",
+            f"{found.low:+.1f} to {found.high:+.1f}",
+            f"{found.retention:.1f} %",
+            f"{found.retention_low:.1f} to {found.retention_high:.1f} %",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _side(folders: Sequence[Path], kind: str) -> _Side:
+    metric, examples, found = "", {}, []
+    for folder in folders:
+        run = _run(folder)
+        sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
+        if found and sets != examples:
+            raise RunError(f"{folder} and {folders[0]} do not have the same dev and test sentences")
+        metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
+        try:
+            predictions = predictions_of(run, kind)
+        except FileNotFoundError as error:
+            raise RunError(f"{folder}: no answers of {kind!r} ({error.filename})") from None
+        found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})
+    means = {
+        name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))
+        for name, one in found[0].items()
+    }
+    return _Side(metric, examples, means)
+
+
+def _run(folder: Path) -> Run:
+    """The run with what it is scored on: no augmentation is made anew, no other text read."""
+    run = RunFolder(folder)
+    data = run.recipe.data.model_copy(update={"augment": [], "transfer": []})
+    recipe = run.recipe.model_copy(update={"data": data})
+    return Run(run, load_corpus(recipe, Path(run.manifest.get("base", "."))), Screen())
+
+
+def _gold(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Words and labels alone: the same sentence may have come from another place."""
+    return tuple(
+        Example(e.words, tags=e.tags, label=e.label, second=e.second, language=e.language)
+        for e in examples
+    )
