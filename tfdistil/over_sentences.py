@@ -74,7 +74,9 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
 
 
 def _side(folders: Sequence[Path], kind: str) -> _Side:
-    metric, examples, found = "", {}, []
+    metric = ""
+    examples: dict[str, tuple[Example, ...]] = {}
+    found: list[dict[str, Statistics]] = []
     for folder in folders:
         run = _run(folder)
         sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
