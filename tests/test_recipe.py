@@ -290,6 +290,24 @@ def test_files_that_are_no_recipes(write, text, words):
         assert word in message
 
 
+def test_an_override_changes_one_place_of_an_alias(write):
+    shared = "    terms: &terms\n      - {loss: soft_cross_entropy}\n"
+    text = LINES.replace("    terms:\n      - {loss: logit_mse, head: logits}\n", shared)
+    start, end = text.index("    terms:\n      - {loss: cross"), text.index("seed: 7")
+    text = text[:start] + "    terms: *terms\n" + text[end:]
+    recipe = load_recipe(write(text), ["distill.first.terms.soft_cross_entropy.scale=2.0"])
+    assert [stage.terms[0].options for stage in recipe.distill] == [{"scale": 2.0}, {}]
+    merged = text.replace("{high: 1e-4}", "{<<: {high: 1e-4}, low: 1e-5}")
+    assert load_recipe(write(merged)).distill[1].optimizer.high == 1e-4
+
+
+def test_aliases_without_end_are_refused(write):
+    lines = ["k0: &k0 [1]"]
+    for i in range(1, 9):
+        lines.append(f"k{i}: &k{i} [{', '.join([f'*k{i - 1}'] * 9)}]")
+    assert message_of(write("\n".join(lines))) == "r.yaml: its aliases unfold without end"
+
+
 def test_control_characters_are_refused(write):
     message = message_of(write("name: a\ntask: b\0c\n"))
     assert message == "r.yaml:2: not valid YAML: the character '\\x00'"

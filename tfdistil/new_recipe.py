@@ -74,8 +74,9 @@ def _one_stage(pool: list[str]) -> list[dict[str, Any]]:
 
 def _pqrnn() -> dict[str, Any]:
     hashing = {"families": {"murmur": 512, "ngram": 512}}
+    off = {"zoneout": 0.0, "projection_dropout": 0.0}
     return {
-        "float": {"kind": "pqrnn", "max_length": 64, "hashing": hashing},
+        "float": {"kind": "pqrnn", "max_length": 64, **off, "hashing": hashing},
         "student": {"quantized": "float"},
     }
 
@@ -97,7 +98,7 @@ def _float_then_quantized(pool: list[str]) -> list[dict[str, Any]]:
         }
 
     return [
-        stage("float", 2.0e-3, 1.0e-5, 2400, student="float"),
+        stage("float", 5.0e-3, 1.0e-5, 2400, student="float"),
         stage("quantized", 3.0e-4, 1.0e-5, 300),
         stage("settled", 1.0e-4, 1.0e-6, 300, groups=["heads", "encoder", "bottleneck", "ranges"]),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from tfdistil.recipe import Recipe
 from tfdistil.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parent / "recipes"
+MOST_PARTS = 10_000
+"""Mappings and lists of a file; one with more unfolds aliases within aliases."""
 
 
 def _line_of(node: Any, location: Sequence[int | str]) -> int | None:
@@ -60,14 +63,17 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
 
 
 def load_tree(path: str | Path) -> Any:
-    """The YAML of a recipe file, with line numbers.
+    """The YAML of a recipe file, with line numbers. What aliases share has become copies.
 
     Raises:
-        RecipeError: a missing file or broken YAML, with the line.
+        RecipeError: a missing file or broken YAML, with the line, or aliases that unfold to more
+            than `MOST_PARTS` mappings and lists.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-        return YAML().load(text)
+        tree = YAML().load(text)
+        _unshare(tree, {id(tree)})
+        return tree
     except OSError as error:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
@@ -75,11 +81,30 @@ def load_tree(path: str | Path) -> Any:
     except MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else "?"
         raise RecipeError(f"{path}:{line}: not valid YAML: {error.problem}") from None
+    except RecursionError:
+        raise RecipeError(f"{path}: its aliases unfold without end") from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise RecipeError(
             f"{path}:{line}: not valid YAML: the character {chr(error.character)!r}"
         ) from None
+
+
+def _unshare(node: Any, seen: set[int]) -> None:
+    """Give every place its own copy, so that an override of one leaves the others alone."""
+    if isinstance(node, Mapping):
+        places = [*node.items()]
+    else:
+        places = [*enumerate(node)] if isinstance(node, list) else []
+    for key, value in places:
+        if not isinstance(value, Mapping | list):
+            continue
+        if id(value) in seen:
+            value = node[key] = deepcopy(value)
+        seen.add(id(value))
+        if len(seen) > MOST_PARTS:
+            raise RecursionError
+        _unshare(value, seen)
 
 
 def override(tree: Any, assignments: Sequence[str]) -> None:
