@@ -238,6 +238,17 @@ def test_a_damaged_cache_is_not_trained_on(make_in, copied):
         make_in(copied).run([stage(name="again")])
 
 
+def test_a_pool_is_what_there_is_of_it(make, teacher, make_tagger):
+    """Recipes to build on name sets that not every data set has."""
+    results = []
+    for number, pool in enumerate((["train", "augmented", "transfer"], ["train", "transfer"])):
+        schedule = make(f"run{number}", models={"student": make_tagger()})
+        schedule.run([stage(terms=term(loss="logit_mse", stream=pool))])
+        results.append(weights_of(schedule))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 # What is wrong
 
 
@@ -254,6 +265,11 @@ def term(**options) -> list[TermSpec]:
         ({"teacher": None}, "stage 'joint' has a term that needs a teacher, but none"),
         ({"groups": ["top"]}, "names the layer groups ['top']; the student has ['heads'"),
         ({"terms": term(loss="logit_mse", stream="augmented")}, "draws from 'augmented', but"),
+        (
+            {"terms": term(loss="logit_mse", stream=["train", "nowhere"])},
+            "draws from 'nowhere', but",
+        ),
+        ({"terms": term(loss="logit_mse", stream=["augmented"])}, "draws from 'augmented', but"),
         ({"terms": term(loss="logit_mse", head="other")}, "reads 'other/tags' off 'student': "),
         (
             {"teacher": "student"},

@@ -113,8 +113,9 @@ class Schedule:
         terms = bind_terms(stage.terms, self.task.outputs)
         if stage.teacher is None and any(term.teacher for term in terms):
             raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
-        for name in [*(name for spec in stage.terms for name in spec.pool), stage.stop.on]:
-            self._examples(name)
+        for spec in stage.terms:
+            self._drawn(spec.pool)
+        self._examples(stage.stop.on)
         student = self.models[stage.student].model
         if stage.distortion and not hasattr(self.models[stage.student].featurizer, "hashes"):
             raise RecipeError(
@@ -139,7 +140,7 @@ class Schedule:
         terms = bind_terms(stage.terms, self.task.outputs)
         pools = {stream_key(spec.pool): spec.pool for spec in stage.terms}
         streams = {
-            key: self._stream(stage, pool, [t for t in terms if t.stream == key])
+            key: self._stream(stage, self._drawn(pool), [t for t in terms if t.stream == key])
             for key, pool in pools.items()
         }
         metric = held_out = None
@@ -206,6 +207,13 @@ class Schedule:
             featurizer = self.models[model].featurizer
             self._rows[model, name] = encode_rows(self._examples(name), featurizer, self.task)
         return self._rows[model, name]
+
+    def _drawn(self, pool: Sequence[str]) -> list[str]:
+        """The sets of a pool without those that are empty, of which one at least must not be."""
+        drawn = [name for name in pool if self.sets.get(name) or name not in self.sets]
+        for name in drawn or pool:
+            self._examples(name)
+        return drawn
 
     def _examples(self, name: str) -> Sequence[Example]:
         if not self.sets.get(name):

@@ -85,7 +85,10 @@ class TermSpec(OpenPart):
             custom_error_type="stream",
             custom_error_message="Input should be the name of a set or a list of names",
         ),
-    ] = Field("train", description="`train`, `transfer`, `augmented`, or a list pooled")
+    ] = Field(
+        "train",
+        description="`train`, `transfer`, `augmented`, or a list: what there is of them, pooled",
+    )
     weight: Float = Field(
         1.0, ge=0, description="factor in the sum; 1 where `weighting: uncertainty` learns it"
     )
