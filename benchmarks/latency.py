@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -55,7 +56,9 @@ class Measurement:
         online_shape: its shape.
         batch: times of the largest batch; None if the file has only one signature.
         batch_shape: its shape.
-        text: times from a text to its labels through `tfdistil.runtime.Runtime`, if asked for.
+        text: times from a text to its labels through `tfdistil.runtime.Runtime`, if asked for;
+            its words have been seen before.
+        cold_text: the same with words that are all new.
         memory: see `tfdistil.benchmarks.probe.probe`.
     """
 
@@ -68,6 +71,7 @@ class Measurement:
     batch: Timing | None
     batch_shape: Shape | None
     text: Timing | None
+    cold_text: Timing | None
     memory: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -88,6 +92,7 @@ class Measurement:
             "batch_ms": _timing(self.batch, self.batch_shape),
             "queries_per_second": self.queries_per_second,
             "text_ms": None if self.text is None else self.text.to_json(),
+            "cold_text_ms": None if self.cold_text is None else self.cold_text.to_json(),
             **self.memory,
         }
 
@@ -187,12 +192,18 @@ def measure(
         batch, protocol.batches, protocol.rounds, min(3, protocol.warm_up), progress("batch")
     )
     text_times: dict[str, Timing] = {}
+    cold_times: dict[str, Timing] = {}
     if texts:
-        readers = _text_calls(files, texts, protocol.threads)
+        runtimes = _runtimes(files, protocol.threads)
+        readers = {name: _text_calls(runtime, texts) for name, runtime in runtimes.items()}
         for name in [name for name in files if name not in readers]:
             screen(f"  {name} has no tokenizer inside: not timed from text to labels")
         text_times = time_interleaved(
             readers, protocol.queries, protocol.rounds, protocol.warm_up, progress("text")
+        )
+        forgetful = {name: _cold(runtimes[name], call) for name, call in readers.items()}
+        cold_times = time_interleaved(
+            forgetful, protocol.queries, protocol.rounds, protocol.warm_up, progress("cold text")
         )
     screen("  memory and load time")
     return Benchmark(
@@ -207,6 +218,7 @@ def measure(
                 batch=batch_times.get(name),
                 batch_shape=found[name][1],
                 text=text_times.get(name),
+                cold_text=cold_times.get(name),
                 memory=probe(path, protocol.threads),
             )
             for name, path in files.items()
@@ -215,24 +227,32 @@ def measure(
     )
 
 
-def _text_calls(
-    files: Mapping[str, Path], texts: Sequence[str], threads: int
-) -> dict[str, Callable[[int], Any]]:
-    """Text to labels, for the files that carry what it takes."""
+def _runtimes(files: Mapping[str, Path], threads: int) -> dict[str, Any]:
+    """Those of the files that carry what it takes from a text to its labels."""
     from tfdistil.errors import ModelFileError
     from tfdistil.runtime import Runtime
 
-    calls = {}
+    found = {}
     for name, path in files.items():
-        try:
-            runtime = Runtime(path, threads)
-        except ModelFileError:
-            continue  # a bare graph has no tokenizer
-        if runtime.task.kind == "pair":
-            calls[name] = cycle([_pair(text) for text in texts], partial(_answer_pair, runtime))
-        else:
-            calls[name] = cycle(texts, partial(_answer, runtime))
-    return calls
+        with suppress(ModelFileError):  # a bare graph has no tokenizer
+            found[name] = Runtime(path, threads)
+    return found
+
+
+def _text_calls(runtime: Any, texts: Sequence[str]) -> Callable[[int], Any]:
+    if runtime.task.kind == "pair":
+        return cycle([_pair(text) for text in texts], partial(_answer_pair, runtime))
+    return cycle(texts, partial(_answer, runtime))
+
+
+def _cold(runtime: Any, call: Callable[[int], Any]) -> Callable[[int], Any]:
+    """The call by a runtime that knows no word; dropping them takes no time to speak of."""
+
+    def forgetful(number: int) -> None:
+        runtime.featurizer.forget()
+        call(number)
+
+    return forgetful
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ COLUMNS = (
     "batch ms",
     "queries/s",
     "text ms",
+    "cold",
     "load ms",
     "peak RSS",
 )
@@ -57,6 +58,7 @@ def _row(model: Measurement) -> tuple[str, ...]:
         "-" if batch is None else f"{batch.quantile(0.5):.2f}",
         "-" if model.queries_per_second is None else f"{model.queries_per_second:,.0f}",
         "-" if model.text is None else f"{model.text.quantile(0.5):.3f}",
+        "-" if model.cold_text is None else f"{model.cold_text.quantile(0.5):.3f}",
         f"{model.memory['load_ms']:.1f}",
         f"{model.memory['peak_rss_bytes'] / 1e6:.0f} MB",
     )

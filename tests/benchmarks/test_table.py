@@ -27,6 +27,7 @@ def measurement(name: str, ms: float, size: int, batch: float | None, text: floa
         batch=None if batch is None else timing(batch),
         batch_shape=None if batch is None else Shape("batch", 16, 8, {}),
         text=None if text is None else timing(text),
+        cold_text=None if text is None else timing(2 * text),
         memory={"load_ms": 12.0, "peak_rss_bytes": 50_000_000, "base_rss_bytes": 40_000_000},
     )
 
@@ -56,6 +57,7 @@ def test_every_figure_stands_in_its_column(benchmark):
         "batch ms": "8.00",
         "queries/s": "2,000",
         "text ms": "0.750",
+        "cold": "1.500",
         "load ms": "12.0",
         "peak RSS": "50 MB",
     }

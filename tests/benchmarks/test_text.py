@@ -8,8 +8,9 @@ import keras
 import numpy as np
 import pytest
 
+from tfdistil import Runtime
 from tfdistil.benchmarks import cli
-from tfdistil.benchmarks.latency import Protocol, measure
+from tfdistil.benchmarks.latency import Protocol, _cold, measure
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 
@@ -67,6 +68,17 @@ def test_pairs_are_timed_as_pairs(pair_file, student_file):
     assert any("bare has no tokenizer inside" in line for line in said)
     assert pair.text.blocks.size == 4
     assert pair.to_json()["text_ms"]["p50"] > 0
+    assert pair.cold_text.blocks.size == 4
+
+
+def test_a_cold_call_begins_without_any_word(pair_file):
+    runtime = Runtime(pair_file)
+    known = []
+    call = _cold(runtime, lambda number: known.append((number, dict(runtime.featurizer._known))))
+    runtime.predict_pairs([("is it", "so")])
+    assert runtime.featurizer._known
+    call(7)
+    assert known == [(7, {})]
 
 
 def test_a_line_that_is_no_pair_is_named(pair_file, tmp_path, capsys):

@@ -62,6 +62,10 @@ class Featurizer(Protocol):
         """`encode` of many texts at once, which may be much faster."""
         ...
 
+    def forget(self) -> None:
+        """Drop what is kept of words already seen; the next text is as slow as the first."""
+        ...
+
     def to_assets(self) -> dict[str, bytes]:
         """Files that `from_assets` rebuilds it from, packed into the model file."""
         ...

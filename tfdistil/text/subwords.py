@@ -184,13 +184,17 @@ class SubwordFeaturizer:
     def pieces(self, words: Iterable[str]) -> dict[str, Pieces]:
         """The ids of each different word by itself, at least one; may hold other words too."""
         if self._cached > _CACHED_CHARACTERS:
-            self._known, self._cached = {}, 0
+            self.forget()
         known = self._known
         missing = [word for word in dict.fromkeys(words) if word not in known]
         if missing:
             known.update(zip(missing, self._tokenize(missing), strict=True))
             self._cached += sum(map(len, missing))
         return known
+
+    def forget(self) -> None:
+        """Drop the pieces of words already seen."""
+        self._known, self._cached = {}, 0
 
     def to_assets(self) -> dict[str, bytes]:
         """``tokenizer.json``, as Hugging Face writes it."""

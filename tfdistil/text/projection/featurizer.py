@@ -79,6 +79,10 @@ class ProjectionFeaturizer:
         """The rows of ``fingerprint`` of single words, uint8 ``[words, N / 4]``, none kept."""
         return fingerprints(words, self.spec)
 
+    def forget(self) -> None:
+        """Drop the fingerprints of words already seen."""
+        self._fingerprints.forget()
+
     def to_assets(self) -> dict[str, bytes]:
         """``projection.json``; the tables of docs/projection.md go with its spec id."""
         return {"projection.json": self.spec.to_bytes()}

@@ -99,8 +99,12 @@ class FingerprintCache:
                 self._keep({w: row for w, row in fresh.items() if len(w) <= _CACHED_LENGTH})
         return np.frombuffer(b"".join(rows), np.uint8).reshape(len(words), self._bytes)
 
+    def forget(self) -> None:
+        """Drop all words."""
+        self._known = {}
+
     def _keep(self, fresh: dict[str, bytes]) -> None:
         if len(self._known) + len(fresh) > self.words:
-            self._known = {}
+            self.forget()
         if len(fresh) <= self.words:
             self._known.update(fresh)
