@@ -232,6 +232,13 @@ def test_only_the_chosen_languages(folder):
         in_two_languages(folder, languages=["de"])
 
 
+def test_files_in_other_languages_are_not_read(folder):
+    english = {"path": "train.conll", "language": "en"}
+    german = {"path": "not-there.conll", "language": "de"}
+    data = {"train": [english, german], "dev": [english], "languages": ["en"]}
+    assert len(load_corpus(recipe(data), folder).train) == len(TRAIN)
+
+
 def test_a_few_labelled_sentences_of_each_language(folder):
     few = {"samples": 2, "per": "language"}
     corpus = in_two_languages(folder, low_resource=few)

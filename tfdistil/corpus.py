@@ -146,6 +146,17 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     )
 
 
+def _wanted(
+    name: str, specs: Sequence[SourceSpec], languages: Sequence[str] | None
+) -> list[SourceSpec]:
+    """The files that may have sentences in these languages: others are neither read nor counted."""
+    kept = [s for s in specs if None in (languages, s.language) or s.language in (languages or ())]
+    if specs and not kept:
+        there = sorted({str(spec.language) for spec in specs})
+        raise RecipeError(f"data.languages is {list(languages or ())}, but {name} is in {there}")
+    return kept
+
+
 def _in_languages(
     name: str, examples: Sequence[Example], languages: Sequence[str]
 ) -> list[Example]:
@@ -211,7 +222,8 @@ def _file_sets(
     sets: dict[str, list[Example]] = {}
     counts: dict[str, int] = {}
     for name in ("train", "dev", "test", "transfer"):
-        result = load(to_sources(getattr(data, name), base, seed), split=splitter.split)
+        specs = _wanted(name, getattr(data, name), data.languages)
+        result = load(to_sources(specs, base, seed), split=splitter.split)
         sets[name] = list(result.examples)
         for what, count in result.counts.items():
             counts[f"{name}_{what}"] = count
