@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tfdistil.augmentation import Workshop, augment
 from tfdistil.data.demo import generate
@@ -21,6 +21,8 @@ from tfdistil.schema.data import DataSpec, SourceSpec
 from tfdistil.schema.models import TeacherSpec
 from tfdistil.tasks import TASKS, Task
 from tfdistil.text.words import WordSplitter
+
+_Item = TypeVar("_Item", Example, SourceSpec)
 
 
 @dataclass(frozen=True)
@@ -146,23 +148,11 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     )
 
 
-def _wanted(
-    name: str, specs: Sequence[SourceSpec], languages: Sequence[str] | None
-) -> list[SourceSpec]:
-    """The files that may have sentences in these languages: others are neither read nor counted."""
-    kept = [s for s in specs if None in (languages, s.language) or s.language in (languages or ())]
-    if specs and not kept:
-        there = sorted({str(spec.language) for spec in specs})
-        raise RecipeError(f"data.languages is {list(languages or ())}, but {name} is in {there}")
-    return kept
-
-
-def _in_languages(
-    name: str, examples: Sequence[Example], languages: Sequence[str]
-) -> list[Example]:
-    kept = [example for example in examples if example.language in languages]
-    if examples and not kept:
-        there = sorted({str(example.language) for example in examples})
+def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -> list[_Item]:
+    """Those that are, or may be, in these languages: a file need not say what it is in."""
+    kept = [item for item in items if item.language in (None, *languages)]
+    if items and not kept:
+        there = sorted({str(item.language) for item in items})
         raise RecipeError(f"data.languages is {list(languages)}, but {name} is in {there}")
     return kept
 
@@ -222,7 +212,9 @@ def _file_sets(
     sets: dict[str, list[Example]] = {}
     counts: dict[str, int] = {}
     for name in ("train", "dev", "test", "transfer"):
-        specs = _wanted(name, getattr(data, name), data.languages)
+        specs = getattr(data, name)
+        if data.languages is not None:  # what is not wanted is neither read nor counted
+            specs = _in_languages(name, specs, data.languages)
         result = load(to_sources(specs, base, seed), split=splitter.split)
         sets[name] = list(result.examples)
         for what, count in result.counts.items():

@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tfdistil.comparison import KINDS, predictions_of
-from tfdistil.console import Screen
-from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
-from tfdistil.run_folder import RunFolder
-from tfdistil.runs import Run
+from tfdistil.runs import Run, open_run
 
 HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
 
@@ -46,8 +43,9 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
         RunError: a run that is not finished or has no such system, or other sentences.
     """
     other = str(against[0]) if len(against) == 1 and str(against[0]) in KINDS else None
-    here = _side(folders, kind)
-    there = _side(folders, other) if other else _side([Path(path) for path in against], kind)
+    runs = _open(folders)
+    here = _side(runs, kind)
+    there = _side(runs, other) if other else _side(_open(against), kind)
     if here.metric != there.metric or here.examples != there.examples:
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
     lines = [
@@ -73,15 +71,20 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
     return "\n".join(lines)
 
 
-def _side(folders: Sequence[Path], kind: str) -> _Side:
+def _open(folders: Sequence[Path | str]) -> list[Run]:
+    return [open_run(folder, labelled_only=True) for folder in folders]
+
+
+def _side(runs: Sequence[Run], kind: str) -> _Side:
     metric = ""
     examples: dict[str, tuple[Example, ...]] = {}
     found: list[dict[str, Statistics]] = []
-    for folder in folders:
-        run = _run(folder)
+    for run in runs:
+        folder = run.folder.path
         sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
         if found and sets != examples:
-            raise RunError(f"{folder} and {folders[0]} do not have the same dev and test sentences")
+            first = runs[0].folder.path
+            raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
         metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
         try:
             predictions = predictions_of(run, kind)
@@ -93,14 +96,6 @@ def _side(folders: Sequence[Path], kind: str) -> _Side:
         for name, one in found[0].items()
     }
     return _Side(metric, examples, means)
-
-
-def _run(folder: Path) -> Run:
-    """The run with what it is scored on: no augmentation is made anew, no other text read."""
-    run = RunFolder(folder)
-    data = run.recipe.data.model_copy(update={"augment": [], "transfer": []})
-    recipe = run.recipe.model_copy(update={"data": data})
-    return Run(run, load_corpus(recipe, Path(run.manifest.get("base", "."))), Screen())
 
 
 def _gold(examples: Sequence[Example]) -> tuple[Example, ...]:

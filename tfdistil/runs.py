@@ -66,12 +66,21 @@ class Run:
         return max(16, min(length, featurizer.max_length))
 
 
-def open_run(path: str | Path, screen: Screen | None = None) -> Run:
+def open_run(path: str | Path, screen: Screen | None = None, *, labelled_only: bool = False) -> Run:
     """Open an existing run folder, with its corpus read again.
+
+    Args:
+        path: the folder.
+        screen: where progress is shown.
+        labelled_only: read no transfer text and make no augmentation anew.
 
     Raises:
         RunError: not a run folder.
     """
     folder = RunFolder(path)
     base = Path(folder.manifest.get("base", "."))
-    return Run(folder, load_corpus(folder.recipe, base), screen or Screen())
+    recipe = folder.recipe
+    if labelled_only:
+        data = recipe.data.model_copy(update={"augment": [], "transfer": []})
+        recipe = recipe.model_copy(update={"data": data})
+    return Run(folder, load_corpus(recipe, base), screen or Screen())
