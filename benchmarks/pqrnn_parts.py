@@ -7,7 +7,7 @@ be timed side by side: what does each part of the full graph cost?
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfdistil.export.convert import Entry, convert
+from tfdistil.benchmarks.student_shape import convert_shape
 from tfdistil.files import write_bytes
 from tfdistil.students.pqrnn import PqrnnStudent
 
@@ -40,6 +40,14 @@ class _Unconditioned(PqrnnStudent):
         self.conditions = {}
 
 
+class _Expansion(PqrnnStudent):
+    """Gives the features of its words and goes no further."""
+
+    def export_function(self, length: int, batch: int, head: str = "labels") -> Any:
+        specs = self.input_specs(length, batch)[:1]
+        return lambda fingerprint: {"features": self._expand(fingerprint)}, specs
+
+
 def pqrnn_parts(
     slots: int = 79, intents: int = 7, *, length: int = 32, batch: int = 32, **sizes: Any
 ) -> dict[str, bytes]:
@@ -55,14 +63,19 @@ def pqrnn_parts(
         ExportError: a conversion that failed.
     """
     outputs = {"slots": ("word", slots), "intent": ("sequence", intents)}
-    kinds = {"full": PqrnnStudent, "no-mask": _Unmasked, "no-condition": _Unconditioned}
+    kinds = {
+        "full": PqrnnStudent,
+        "no-mask": _Unmasked,
+        "no-condition": _Unconditioned,
+        "expansion": _Expansion,
+    }
     files = {}
     for name, kind in kinds.items():
         student = kind(outputs, quantize="keras", seed=0, name="pqrnn", **sizes)
         rows = _rows(student.features, length)
         student(rows, training=True)  # sets the ranges
-        files[name] = _converted(student, rows, length, batch)
-    return files | {"expansion": _converted(student, rows, length, batch, only_expansion=True)}
+        files[name] = convert_shape(student, rows, length, batch, "int8")
+    return files
 
 
 def _rows(features: int, length: int) -> dict[str, np.ndarray]:
@@ -71,23 +84,6 @@ def _rows(features: int, length: int) -> dict[str, np.ndarray]:
         "fingerprint": rng.integers(256, size=(64, length, features // 4), dtype=np.uint8),
         "attention_mask": np.ones((64, length), np.int32),
     }
-
-
-def _converted(
-    student: PqrnnStudent,
-    rows: Mapping[str, np.ndarray],
-    length: int,
-    batch: int,
-    only_expansion: bool = False,
-) -> bytes:
-    entries = {}
-    for name, count in (("online", 1), ("batch", batch)):
-        function, specs = student.export_function(length, count)
-        if only_expansion:
-            function, specs = lambda bytes_: {"features": student._expand(bytes_)}, specs[:1]
-        entries[name] = Entry(function, specs)
-    wanted = {spec.name for spec in entries["online"].specs}
-    return convert(student, entries, "int8", {k: v for k, v in rows.items() if k in wanted})
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,8 +8,9 @@ the reference ``mbert-shape``; with ``--layers 2`` it is a transformer of that w
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,6 @@ def student_shape(
         ExportError: a conversion that failed.
         ValueError: sizes that make no student.
     """
-    from tfdistil.export.convert import Entry, convert
     from tfdistil.students import build_student
 
     of_kind = (
@@ -60,12 +60,21 @@ def student_shape(
         seed=seed,
         **of_kind,
     )
-    entries = {
-        name: Entry(*student.export_function(length, rows, "labels"))
-        for name, rows in (("online", 1), ("batch", batch))
-    }
     ids = np.random.default_rng(seed).integers(vocabulary, size=(64, length), dtype=np.int32)
     rows = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    return convert_shape(student, rows, length, batch, quantize)
+
+
+def convert_shape(
+    student: Any, rows: Mapping[str, np.ndarray], length: int, batch: int, quantize: str
+) -> bytes:
+    """A student's ``online`` and ``batch``, calibrated on those of the rows that it takes."""
+    from tfdistil.export.convert import Entry, convert
+
+    entries = {
+        name: Entry(*student.export_function(length, count, "labels"))
+        for name, count in (("online", 1), ("batch", batch))
+    }
     wanted = {spec.name for spec in entries["online"].specs}
     calibration = {name: array for name, array in rows.items() if name in wanted}
     return convert(student, entries, quantize, calibration)

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
-from tfdistil.recipe_file import parse_recipe
+from tfdistil.recipe_file import find_recipe, parse_recipe
 
 TEACHER = "bert-base-multilingual-cased"
 BATCH = 32
@@ -73,35 +73,23 @@ def _one_stage(pool: list[str]) -> list[dict[str, Any]]:
 
 
 def _pqrnn() -> dict[str, Any]:
-    hashing = {"families": {"murmur": 512, "ngram": 512}}
-    off = {"zoneout": 0.0, "projection_dropout": 0.0}
-    return {
-        "float": {"kind": "pqrnn", "max_length": 64, **off, "hashing": hashing},
-        "student": {"quantized": "float"},
-    }
+    return {**_shipped()["models"]}
 
 
 def _float_then_quantized(pool: list[str]) -> list[dict[str, Any]]:
-    labelled = [name for name in pool if name != "transfer"]
+    stages = []
+    for stage in _shipped()["distill"]:
+        terms = [
+            {**term, "stream": _drawn([name for name in term["stream"] if name in pool])}
+            for term in stage["terms"]
+        ]
+        stages.append({**stage, "terms": terms})
+    return stages
 
-    def stage(name: str, high: float, low: float, updates: int, **more: Any) -> dict[str, Any]:
-        return {
-            "name": name,
-            **more,
-            "terms": [
-                {"loss": "cross_entropy", "stream": _drawn(labelled), "weight": 0.3},
-                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
-            ],
-            "optimizer": {"high": high, "low": low, "schedule": "cosine"},
-            "batch_size": 128,
-            "stop": {"updates": updates, "every": min(updates, 600)},
-        }
 
-    return [
-        stage("float", 5.0e-3, 1.0e-5, 2400, student="float"),
-        stage("quantized", 3.0e-4, 1.0e-5, 300),
-        stage("settled", 1.0e-4, 1.0e-6, 300, groups=["heads", "encoder", "bottleneck", "ranges"]),
-    ]
+def _shipped() -> dict[str, Any]:
+    """The models and stages of ``base: pqrnn``, without its comments."""
+    return YAML(typ="safe").load(find_recipe("pqrnn").read_text("utf-8"))
 
 
 def _drawn(pool: list[str]) -> str | list[str]:
