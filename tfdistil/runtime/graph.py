@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter
@@ -42,7 +41,7 @@ class Signature:
                 f"the graph has no signature {name!r}, only {[*interpreter.get_signature_list()]}"
             ) from error
         self.name, self.batch, self.length = name, batch, length
-        self._inputs: dict[str, tuple[tuple[int, ...], Any, int]] = {}
+        self._empty: dict[str, np.ndarray] = {}  # padding alone
         for key, details in self._runner.get_input_details().items():
             shape = tuple(int(n) for n in details["shape"])
             if key not in padding or shape[:2] != (batch, length):
@@ -50,7 +49,7 @@ class Signature:
                     f"signature {name!r} takes {key!r} of shape {shape}; expected one of "
                     f"{', '.join(padding)} of shape ({batch}, {length})"
                 )
-            self._inputs[key] = shape, details["dtype"], padding[key]
+            self._empty[key] = np.full(shape, padding[key], details["dtype"])
         self._outputs = self._runner.get_output_details()
 
     @property
@@ -66,8 +65,8 @@ class Signature:
                 padding.
         """
         feed = {}
-        for key, (shape, dtype, fill) in self._inputs.items():
-            rows = np.full(shape, fill, dtype=dtype)
+        for key, empty in self._empty.items():
+            rows = empty.copy()
             for row, window in enumerate(windows):
                 values = window.inputs[key]
                 rows[row, : len(values)] = values
@@ -79,7 +78,7 @@ class Signature:
         if values.dtype == np.float32:
             return values
         scale, zero_point = self._outputs[name]["quantization"]
-        return (values.astype(np.float32) - zero_point) * np.float32(scale)
+        return (values - np.float32(zero_point)) * np.float32(scale)
 
 
 class Graph:
@@ -165,9 +164,9 @@ class Graph:
             {
                 name: signature.to_float(
                     name,
-                    values[name][row][window.units[window.starts]] if words else values[name][row],
+                    values[name][row].take(firsts, axis=0) if words else values[name][row],
                 )
                 for name, words in outputs.items()
             }
-            for row, window in enumerate(windows)
+            for row, firsts in enumerate(w.units.take(w.starts) for w in windows)
         ]

@@ -10,7 +10,6 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.base import Output, Prediction, Task
-from tfdistil.tasks.iob2 import probabilities
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -43,8 +42,8 @@ class LabelCodec:
     def decode(self, logits: np.ndarray) -> tuple[str, float]:
         """Logits ``[labels]`` to a label and its probability."""
         best = int(logits.argmax())
-        (score,) = probabilities(logits[None], np.array([best]))
-        return self.labels[best], score
+        odds = np.exp(logits - logits[best], dtype=np.float64)
+        return self.labels[best], 1.0 / float(odds.sum())
 
 
 class Classes(Task):

@@ -39,10 +39,8 @@ def probabilities(logits: np.ndarray, chosen: np.ndarray) -> list[float]:
         logits: ``[rows, labels]``.
         chosen: label ids, int ``[rows]``.
     """
-    shifted = logits.astype(np.float64)
-    shifted -= shifted.max(axis=-1, keepdims=True)
-    np.exp(shifted, out=shifted)
-    picked = shifted[np.arange(len(chosen)), chosen] / shifted.sum(axis=-1)
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True), dtype=np.float64)
+    picked = odds[np.arange(len(chosen)), chosen] / odds.sum(axis=-1)
     return picked.tolist()
 
 

@@ -23,6 +23,7 @@ _PRIORITY = (
     (ranges.UNSPACED, UNSPACED),
 )
 
+_OF_RUNS = frozenset((LETTER, DIGIT))
 _INSIDE_WORDS = frozenset("'’·‧׳״")
 _INSIDE_NUMBERS = frozenset(".,:٫٬")
 _GERSHAYIM = '"'
@@ -140,12 +141,13 @@ class WordSplitter:
         for at, character in enumerate(text):
             kind = classes[character]
             if start >= 0:
+                if word == LETTER and kind in _OF_RUNS:  # most characters of most texts
+                    base = kind
+                    continue
                 if kind in (MARK, FORMAT):
                     continue
                 if word == LETTER:
-                    goes_on = kind in (LETTER, DIGIT) or (
-                        kind == SYMBOL and self._joins(text, at, base)
-                    )
+                    goes_on = kind == SYMBOL and self._joins(text, at, base)
                 elif word == SYMBOL:
                     goes_on = kind == SYMBOL and text[at - 1] == _ZERO_WIDTH_JOINER
                 else:

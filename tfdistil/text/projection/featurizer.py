@@ -131,6 +131,6 @@ class ProjectionFeaturizer:
             parts = [*parts, self._end[None]]
         elif not any(map(len, parts)):
             parts = [self._null[None]]
-        rows = np.concatenate(parts)
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
         inputs = {"fingerprint": rows, "attention_mask": np.ones(len(rows), np.int32)}
         return Window(inputs, units, np.arange(len(units), dtype=np.int32), words, dropped)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tfdistil.text.projection.byte_strings import ByteStrings
@@ -39,15 +41,20 @@ def ngram_codes(strings: ByteStrings, count: int) -> np.ndarray:
     first = np.searchsorted(borders, marked.starts)  # each word's first character
     characters = np.diff(np.append(first, len(borders) - 1))
     order = np.argsort(characters, kind="stable")
-    sizes, starts = np.unique(characters[order], return_index=True)
-    # Words with the same number of characters have n-grams at the same places.
-    for size, rows in zip(sizes.tolist(), np.split(order, starts[1:]), strict=True):
-        at_once = max(1, _GRAMS // (3 * size))
-        for at in range(0, len(rows), at_once):
-            part = rows[at : at + at_once]
-            places = borders[first[part][:, None] + np.arange(size + 1)]
-            codes[part] = _signs(_grams(marked.data, places, count))
+    for rows in _chunks(order, characters):
+        codes[rows] = _signs(_grams(marked.data, borders, first[rows], characters[rows], count))
     return codes
+
+
+def _chunks(order: np.ndarray, characters: np.ndarray) -> Iterator[np.ndarray]:
+    """Words from short to long, as many at once as have ``_GRAMS`` n-grams or little more.
+
+    Those of a chunk are of about one length, so few of its places stay empty; and the words of one
+    text are one chunk, which is what a new text waits for.
+    """
+    size = (len(SIZES) * characters[order]).cumsum()
+    cuts = np.flatnonzero(np.diff(size // _GRAMS)) + 1
+    yield from np.split(order, cuts)
 
 
 def _marked(strings: ByteStrings) -> np.ndarray:
@@ -62,21 +69,28 @@ def _marked(strings: ByteStrings) -> np.ndarray:
     return data
 
 
-def _grams(data: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
-    """Codes of all n-grams, uint64 ``[words, n-grams, count]``.
+def _grams(
+    data: np.ndarray, borders: np.ndarray, first: np.ndarray, characters: np.ndarray, count: int
+) -> np.ndarray:
+    """Codes of all n-grams, uint64 ``[words, n-grams of the longest word, count]``; others are 0.
 
     Args:
         data: the buffer.
-        places: where each word's characters begin, and where the last one ends, int64
-            ``[words, characters + 1]``.
+        borders: where each character in it begins, and its end.
+        first: each word's first character.
+        characters: of each word, marks included.
         count: codes of each n-gram.
     """
-    last = places.shape[1] - 1
-    sizes = [n for n in SIZES if n <= last]
-    starts = np.concatenate([places[:, : last - n + 1] for n in sizes], axis=1)
-    ends = np.concatenate([places[:, n:] for n in sizes], axis=1)
-    grams = ByteStrings(data, starts.ravel(), (ends - starts).ravel())
-    return murmur_codes(grams, count).reshape(*starts.shape, count)
+    longest = int(characters.max(initial=0))
+    sizes = np.concatenate([np.full(longest - n + 1, n) for n in SIZES if n <= longest])
+    at = np.concatenate([np.arange(longest - n + 1) for n in SIZES if n <= longest])
+    present = at + sizes <= characters[:, None]
+    word, gram = np.nonzero(present)
+    start = first[word] + at[gram]
+    begins, ends = borders[start], borders[start + sizes[gram]]
+    codes = np.zeros((*present.shape, count), np.uint64)
+    codes[word, gram] = murmur_codes(ByteStrings(data, begins, ends - begins), count)
+    return codes
 
 
 def _signs(codes: np.ndarray) -> np.ndarray:
