@@ -49,7 +49,7 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
     if here.metric != there.metric or here.examples != there.examples:
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
     lines = [
-        f"{here.metric}, {KINDS[kind].split(' (')[0] if kind != 'tflite' else 'the file'} against "
+        f"{here.metric}, {'the file' if kind == 'tflite' else kind} against "
         f"{other or ', '.join(map(str, against))}",
         "",
         HEAD,
