@@ -283,12 +283,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from tfdistil.over_seeds import over_seeds
-    from tfdistil.over_sentences import over_sentences
-
     if arguments.against:
+        import_tensorflow()  # the run's task and data are read as training reads them
+        from tfdistil.over_sentences import over_sentences
+
         print(over_sentences(arguments.runs, arguments.against, arguments.model))
     else:
+        from tfdistil.over_seeds import over_seeds
+
         print(over_seeds(arguments.runs))
     return 0
 
