@@ -31,7 +31,7 @@ def benchmark_run(
         queries: timed calls of each model.
         reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None; all runs share its
             file, see `tfdistil.benchmarks.shapes.cache_folder`.
-        folder: where the converted teacher is kept.
+        folder: where the converted teacher is kept; one of the same shapes that lies there is used.
         threads: of the interpreter.
         screen: told what is going on.
 
@@ -46,9 +46,10 @@ def benchmark_run(
     """
     known = shapes(open_interpreter(student, threads), student)
     length, batch = known[-1].length, known[-1].batch
-    screen("  the teacher as a float .tflite")
     teacher_path = folder / "teacher.tflite"
-    write_bytes(teacher_path, teacher_model(teacher, length=length, batch=batch))
+    if not _has_shape(teacher_path, length, batch):
+        screen("  the teacher as a float .tflite")
+        write_bytes(teacher_path, teacher_model(teacher, length=length, batch=batch))
     files = {"student": student, "teacher": teacher_path}
     if reference is not None:
         files["reference"] = reference_file(
@@ -71,3 +72,10 @@ def benchmark_run(
         "ratios": {name: benchmark.ratio(name, "student") for name in models if name != "student"},
         "environment": environment(),
     }
+
+
+def _has_shape(path: Path, length: int, batch: int) -> bool:
+    if not path.exists():
+        return False
+    largest = shapes(open_interpreter(path), path)[-1]
+    return (largest.length, largest.batch) == (length, batch)

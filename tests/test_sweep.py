@@ -114,6 +114,8 @@ def make_source(folder: Path) -> RunFolder:
     for name in ("train-1", "transfer-2.partial"):
         (folder / "cache" / name).mkdir(parents=True)
         (folder / "cache" / name / "offsets.npy").write_bytes(b"offsets")
+    (folder / "benchmark").mkdir()
+    (folder / "benchmark" / "teacher.tflite").write_bytes(b"converted")
     (folder / "history.csv").write_text(
         "model,phase,epoch,updates,name,value\n"
         "encoder,pretrain,0,0,loss,5\nteacher,fine_tune,0,0,loss,4\nstudent,joint,0,0,loss,3\nstu"
@@ -139,6 +141,7 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
     assert weights.read_bytes() == b"weights"
     assert weights.samefile(source.path / "teacher" / "model.safetensors") == links
     assert [path.name for path in (again.path / "cache").iterdir()] == ["train-1"]
+    assert (again.path / "benchmark" / "teacher.tflite").read_bytes() == b"converted"
     models = [line.split(",")[0] for line in (again.path / "history.csv").read_text().splitlines()]
     assert models == ["model", "encoder", "teacher"]
     weights.unlink()

@@ -129,6 +129,9 @@ def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeyp
     assert [p.name for p in (tmp_path / "shapes").iterdir()] == [
         f"tiny-none-{BATCH}x{LENGTH}.tflite"
     ]
+    stamp = (tmp_path / "benchmark/teacher.tflite").stat().st_mtime_ns
+    benchmark_run(student_file, None, queries=20, folder=tmp_path / "benchmark")  # not made again
+    assert (tmp_path / "benchmark/teacher.tflite").stat().st_mtime_ns == stamp
     ids = np.random.default_rng(0).integers(1, 60, (1, LENGTH)).astype(np.int32)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     if "token_type_ids" in teacher.input_names:
