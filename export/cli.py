@@ -21,6 +21,7 @@ examples:
   tfdistil-export runs/demo --out student.tflite
   tfdistil-export runs/demo --out small.tflite --quantize dynamic --max-drop 0.2
   tfdistil-export runs/demo --out long.tflite --length 64 --model twin
+  tfdistil-export runs/pqrnn --out calibrated.tflite --model float   (int8, but not trained for it)
 """
 
 
@@ -54,8 +55,8 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--model",
         default="student",
-        choices=("student", "twin"),
-        help="twin is the student trained without distillation (default: student)",
+        help="twin is the student trained without distillation; the float student that a quantized "
+        "one goes on from is there by its name in the recipe (default: student)",
     )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
     return found

@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tfdistil import Runtime
+from tfdistil.evaluation import evaluate_run
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import load_recipe
 from tfdistil.runs import open_run
@@ -78,6 +79,10 @@ def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     assert [phase["name"] for phase in metrics["phases"]] == ["float", "quantized", "settled"]
     student = open_run(folder).student()
     assert student.arguments["quantize"] == "keras"
+    before = open_run(folder).student("float")
+    assert "quantize" not in before.arguments
+    scores = evaluate_run(folder, "float", None, None, None)["dev"]["scores"]
+    assert scores["exact_match"] == pytest.approx(metrics["phases"][0]["best"])
     assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
     assert open_run(folder).student("twin").arguments.get("quantize") is None
 

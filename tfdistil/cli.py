@@ -151,8 +151,8 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument(
         "--model",
         default="student",
-        choices=("student", "twin", "teacher", "tflite"),
-        help="which model of a run",
+        help="which model of a run: student, twin, teacher, tflite, or by its name in the recipe "
+        "one that the student goes on from (default: student)",
     )
     evaluate.add_argument(
         "--data", type=Path, help="labelled file; default: the run's dev and test"

@@ -106,7 +106,7 @@ def evaluate_run(
     language: str | None,
     limit: int = 10,
 ) -> Evaluation:
-    """Score a model of a run: ``student``, ``twin``, ``teacher`` or ``tflite``."""
+    """Score a model of a run: ``teacher``, ``tflite`` or a student (`Run.student`)."""
     from tfdistil.runs import open_run
 
     work = open_run(folder)

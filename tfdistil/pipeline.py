@@ -4,7 +4,8 @@ The steps and what they make::
 
     teacher/    the fine-tuned teacher, a Hugging Face folder
     cache/      the teacher's signals on train, dev and transfer
-    student/    the distilled student; phases/ has its weights after each phase
+    student/    the distilled student, in it what it goes on from; phases/ has the weights after
+                each phase
     twin/       the same student, trained on the labels alone
     student.tflite, metrics.json, report.html, MODEL_CARD.md
 """
@@ -229,9 +230,12 @@ def distill(work: Run) -> dict[str, Any]:
         work.screen.line(f"  {name.replace('_', ' ')} {count:,}")
     schedule = _schedule(work, models, work.recipe.seed)
     updates = schedule.run(work.recipe.distill)
+    *before, student = work.recipe.lineage("student")[::-1]
     with new_folder(work.folder.path / "student") as target:
-        save_student(models["student"], target)
-    lineage = work.recipe.lineage("student")[::-1]
+        save_student(models[student], target)
+        for name in before:
+            save_student(models[name], target / name)
+    lineage = [*before, student]
     return {
         "parameters": models["student"].model.count_params(),
         "updates": sum(updates.get(name, 0) for name in lineage),

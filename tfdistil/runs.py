@@ -47,14 +47,20 @@ class Run:
         return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
 
     def student(self, name: str = "student") -> Student:
-        """A trained student: ``student`` or ``twin``.
+        """A trained student: ``student``, ``twin``, or one that ``student`` goes on from.
 
         Raises:
-            RunError: it is not there yet.
+            RunError: there is none of that name, or not yet.
         """
-        if not self.folder.is_done(name):
+        before = self.recipe.lineage("student")[1:]
+        if name not in ("student", "twin", *before):
+            names = ", ".join(("student", "twin", *before))
+            raise RunError(f"{self.folder.path}: no student {name!r}; there are {names}")
+        step = "twin" if name == "twin" else "student"
+        folder = self.folder.path / step / ("" if name == step else name)
+        if not self.folder.is_done(step) or not folder.is_dir():
             raise RunError(f"{self.folder.path}: the {name} is not trained yet; run the recipe")
-        return load_student(self.folder.path / name)
+        return load_student(folder)
 
     def export_length(self) -> int:
         """Pieces per call: as the recipe says, or what holds 99 % of dev, in steps of 8."""

@@ -73,6 +73,7 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
         (["--length", "0"], "windows of 0 positions are not possible"),
         (["--batch", "0"], "needs at least one row, got 0"),
         (["--model", "twin"], "the twin is not trained yet"),
+        (["--model", "teacher"], "no student 'teacher'; there are student, twin"),
         (["--quantize", "none", "--max-drop", "-1"], "points, where at most -1 may be lost"),
     ],
 )
@@ -90,7 +91,7 @@ def test_places_that_cannot_be_used(run, tmp_path, capsys):
     assert "file" in error(capsys, run, "--out", tmp_path / "file" / "s.tflite")
 
 
-@pytest.mark.parametrize("wrong", [["--quantize", "int4"], ["--model", "teacher"], []])
+@pytest.mark.parametrize("wrong", [["--quantize", "int4"], []])
 def test_wrong_arguments_show_the_usage(wrong, capsys):
     with pytest.raises(SystemExit) as left:
         parser().parse_args(["run", *(["--out", "x"] if wrong else []), *wrong])
