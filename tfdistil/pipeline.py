@@ -230,12 +230,11 @@ def distill(work: Run) -> dict[str, Any]:
         work.screen.line(f"  {name.replace('_', ' ')} {count:,}")
     schedule = _schedule(work, models, work.recipe.seed)
     updates = schedule.run(work.recipe.distill)
-    *before, student = work.recipe.lineage("student")[::-1]
+    lineage = work.recipe.lineage("student")[::-1]
     with new_folder(work.folder.path / "student") as target:
-        save_student(models[student], target)
-        for name in before:
+        save_student(models["student"], target)
+        for name in lineage[:-1]:
             save_student(models[name], target / name)
-    lineage = [*before, student]
     return {
         "parameters": models["student"].model.count_params(),
         "updates": sum(updates.get(name, 0) for name in lineage),

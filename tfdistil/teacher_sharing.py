@@ -87,15 +87,11 @@ def take_signals(source: RunFolder, target: RunFolder) -> None:
     Each folder of signals is named by all that it depends on, so one that does not fit is never
     read. A ``.tflite`` of another length is converted again by the benchmark.
     """
-    for folder in sorted((source.path / "cache").glob("*")):
-        taken = target.path / "cache" / folder.name
+    for folder in [*sorted((source.path / "cache").glob("*")), source.path / "benchmark"]:
+        taken = target.path / folder.relative_to(source.path)
         if folder.is_dir() and not taken.exists() and not folder.name.endswith(".partial"):
             with new_folder(taken) as partial:
                 _link_files(folder, partial)
-    converted = Path("benchmark") / "teacher.tflite"
-    if (source.path / converted).exists() and not (target.path / converted).exists():
-        (target.path / converted).parent.mkdir(exist_ok=True)
-        _link(str(source.path / converted), str(target.path / converted))
 
 
 def _link_files(source: Path, target: Path) -> None:

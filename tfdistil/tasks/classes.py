@@ -42,6 +42,7 @@ class LabelCodec:
     def decode(self, logits: np.ndarray) -> tuple[str, float]:
         """Logits ``[labels]`` to a label and its probability."""
         best = int(logits.argmax())
+        # What `probabilities` gives, without the steps that many rows need.
         odds = np.exp(logits - logits[best], dtype=np.float64)
         return self.labels[best], 1.0 / float(odds.sum())
 

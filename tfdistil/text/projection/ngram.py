@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tfdistil.text.projection.byte_strings import ByteStrings
@@ -28,7 +26,7 @@ def ngram_codes(strings: ByteStrings, count: int) -> np.ndarray:
     vectors). The result is in this notation whichever map the projection uses.
 
     Args:
-        strings: valid UTF-8, at least one character each, without gaps in their buffer.
+        strings: at least one, valid UTF-8, a character or more each, without gaps in their buffer.
         count: codes of each string.
 
     Returns:
@@ -46,7 +44,7 @@ def ngram_codes(strings: ByteStrings, count: int) -> np.ndarray:
     return codes
 
 
-def _chunks(order: np.ndarray, characters: np.ndarray) -> Iterator[np.ndarray]:
+def _chunks(order: np.ndarray, characters: np.ndarray) -> list[np.ndarray]:
     """Words from short to long, as many at once as have ``_GRAMS`` n-grams or little more.
 
     Those of a chunk are of about one length, so few of its places stay empty; and the words of one
@@ -54,7 +52,7 @@ def _chunks(order: np.ndarray, characters: np.ndarray) -> Iterator[np.ndarray]:
     """
     size = (len(SIZES) * characters[order]).cumsum()
     cuts = np.flatnonzero(np.diff(size // _GRAMS)) + 1
-    yield from np.split(order, cuts)
+    return np.split(order, cuts)
 
 
 def _marked(strings: ByteStrings) -> np.ndarray:
@@ -81,7 +79,7 @@ def _grams(
         characters: of each word, marks included.
         count: codes of each n-gram.
     """
-    longest = int(characters.max(initial=0))
+    longest = int(characters.max())
     sizes = np.concatenate([np.full(longest - n + 1, n) for n in SIZES if n <= longest])
     at = np.concatenate([np.arange(longest - n + 1) for n in SIZES if n <= longest])
     present = at + sizes <= characters[:, None]
