@@ -18,6 +18,7 @@ from tfdistil.students.heads import HeadedModel, OutputSpec, check_heads, check_
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
+from tfdistil.students.settling import settle
 from tfdistil.text.projection.ternary import ternary_table
 
 _INPUTS = ("fingerprint", "attention_mask")
@@ -307,36 +308,14 @@ class PqrnnStudent(HeadedModel, keras.Model):
     def settle(self, batches: Iterable[Mapping[str, Any]]) -> None:
         """Measure statistics and ranges as the device has them: without dropout and zoneout.
 
-        Zoneout keeps states that the device replaces, and nothing rescales them at inference. So
-        the averages that training gathers are those of other activations, and normalising with them
-        costs several points (docs/pqrnn.md). Statistics become the plain mean over the batches,
-        ranges go on following. What is frozen stays; so do all other weights.
+        See `tfdistil.students.settling.settle`.
 
         Args:
             batches: inputs of `call`; their targets are not looked at.
         """
-        layers = list(self._flatten_layers(include_self=False))
-        if not any(
-            layer.trainable and layer.weights
-            for layer in layers
-            if isinstance(layer, MaskedStatistics | RangeObserver)
-        ):
-            return
-        statistics = [layer for layer in layers if isinstance(layer, MaskedStatistics)]
-        changes: list[tuple[Any, str]] = [(self.feature_dropout, "rate")]
-        changes += [(layer, "zoneout") for layer in self.qrnns]
-        changes += [(layer, "momentum") for layer in statistics]
-        before = [getattr(layer, name) for layer, name in changes]
-        try:
-            for layer, name in changes:
-                setattr(layer, name, 0.0)
-            for number, batch in enumerate(batches):
-                for layer in statistics:
-                    layer.momentum = number / (number + 1)  # of the mean over all batches
-                self({name: batch[name] for name in _INPUTS if name in batch}, training=True)
-        finally:
-            for (layer, name), value in zip(changes, before, strict=True):
-                setattr(layer, name, value)
+        noise = [(self.feature_dropout, "rate"), *((layer, "zoneout") for layer in self.qrnns)]
+        inputs = ({name: batch[name] for name in _INPUTS if name in batch} for batch in batches)
+        settle(self, noise, inputs)
 
     def quantized(self, engine: str = "keras") -> PqrnnStudent:
         """A student with the same weights that rounds as its int8 file will.
