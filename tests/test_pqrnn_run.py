@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tfdistil import Runtime
+from tfdistil.errors import RunError
 from tfdistil.evaluation import evaluate_run
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import load_recipe
@@ -85,6 +86,13 @@ def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     assert scores["exact_match"] == pytest.approx(metrics["phases"][0]["best"])
     assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
     assert open_run(folder).student("twin").arguments.get("quantize") is None
+
+
+def test_a_model_that_is_not_there_is_named_beside_those_that_are(finished):
+    folder, _ = finished
+    there = "there are student, float, twin, teacher, tflite"
+    with pytest.raises(RunError, match=f"no model 'other'; {there}"):
+        evaluate_run(folder, "other", None, None, None)
 
 
 def test_the_file_is_all_integer_and_carries_the_projection(finished):

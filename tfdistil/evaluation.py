@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
-from tfdistil.errors import RecipeError
+from tfdistil.errors import RecipeError, RunError
 from tfdistil.runtime import Runtime
 from tfdistil.tasks import Prediction, Task
 from tfdistil.text.words import WordSplitter
@@ -106,10 +106,17 @@ def evaluate_run(
     language: str | None,
     limit: int = 10,
 ) -> Evaluation:
-    """Score a model of a run: ``teacher``, ``tflite`` or a student (`Run.student`)."""
+    """Score a model of a run: ``teacher``, ``tflite`` or a student (`Run.student_names`).
+
+    Raises:
+        RunError: not a run folder, no such model, or it is not trained yet.
+    """
     from tfdistil.runs import open_run
 
     work = open_run(folder)
+    models = (*work.student_names(), "teacher", "tflite")
+    if model not in models:
+        raise RunError(f"{folder}: no model {model!r}; there are {', '.join(models)}")
     sets = work.corpus.score_sets()
     if data is not None:
         sets = {data.name: _read(data, format, language, work.corpus.splitter)}

@@ -46,15 +46,18 @@ class Run:
         spec = self.recipe.teacher_spec()
         return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
 
+    def student_names(self) -> tuple[str, ...]:
+        """``student``, those it goes on from, and ``twin`` where the recipe has one."""
+        return (*self.recipe.lineage("student"), *(["twin"] if self.recipe.twin else []))
+
     def student(self, name: str = "student") -> Student:
-        """A trained student: ``student``, ``twin``, or one that ``student`` goes on from.
+        """A trained student, one of `student_names`.
 
         Raises:
             RunError: there is none of that name, or not yet.
         """
-        before = self.recipe.lineage("student")[1:]
-        if name not in ("student", "twin", *before):
-            names = ", ".join(("student", "twin", *before))
+        if name not in self.student_names():
+            names = ", ".join(self.student_names())
             raise RunError(f"{self.folder.path}: no student {name!r}; there are {names}")
         step = "twin" if name == "twin" else "student"
         folder = self.folder.path / step / ("" if name == step else name)
