@@ -1,125 +1,191 @@
-"""How many sentences a second the students of a run train on.
+"""How fast the models of a recipe train, with the allocator set up for it and without.
 
-``python -m tfdistil.benchmarks.training_speed runs/pqrnn_snips`` makes each student of the run anew
-and trains it on the gold labels of train for some updates, in the stage's own step and input
-pipeline. The first update, which traces the step, is not counted.
+``python -m tfdistil.benchmarks.training_speed snips.yaml`` makes every model of the recipe with
+fresh weights and trains it on the gold labels of train for some updates, in the stages' own step
+and input pipeline. Each measurement is a process of its own, because an allocator cannot be set
+back; with and without take turns, so that a slow moment of the machine hits both.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from tfdistil.allocator import SWITCH
+
+WARM_UP = 5
+"""Updates that are not counted: the first traces the step, the next ones fill the heap."""
 
 
 @dataclass(frozen=True)
 class TrainingSpeed:
-    """Of one student.
+    """Of one model, in one process.
 
     Attributes:
-        name: of the student in the recipe.
-        rate: sentences per second, by the mean time of an update.
-        median_ms: of an update.
+        rate: sentences per second.
+        user_ms, kernel_ms: processor time of an update, over all cores.
+        faults: pages that the kernel had to bring in for an update.
+        peak_mb: of the process's memory.
         first_s: until the first update was done.
     """
 
-    name: str
     rate: float
-    median_ms: float
+    user_ms: float
+    kernel_ms: float
+    faults: float
+    peak_mb: float
     first_s: float
 
 
-def measure(run: Path, updates: int, batch: int) -> list[TrainingSpeed]:
-    """Train every student of a run for some updates.
+def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int) -> TrainingSpeed:
+    """Train one model of a recipe in this process.
 
     Args:
-        run: folder of a run whose teacher is trained.
-        updates: timed updates, the first one excluded.
-        batch: sentences in a batch.
+        recipe: file or shipped name.
+        settings: overrides of it.
+        name: of the model.
+        updates: timed ones.
 
     Raises:
-        RunError: no such run, or no teacher in it.
+        RecipeError: no such recipe or model.
     """
+    from tfdistil.quiet import import_tensorflow
+
+    import_tensorflow()
+    from tfdistil.corpus import load_corpus
     from tfdistil.distill.rows import encode_rows
     from tfdistil.distill.stage import run_stage
     from tfdistil.distill.streams import Stream
-    from tfdistil.model_factory import Models
-    from tfdistil.runs import open_run
-    from tfdistil.schema.models import QuantizedSpec, StudentSpec
+    from tfdistil.model_factory import Models, make_teacher
+    from tfdistil.recipe_file import load_recipe
+    from tfdistil.schema.models import TeacherSpec
     from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
 
-    work = open_run(run)
-    base = Path(work.folder.manifest.get("base", "."))
-    models = Models(work.recipe, work.corpus, work.teacher(), base)
-    outputs = work.corpus.task.outputs
-    found = []
-    for name, spec in work.recipe.models.items():
-        if not isinstance(spec, StudentSpec | QuantizedSpec):
-            continue
-        student = models[name]
-        rows = encode_rows(work.corpus.train, student.featurizer, work.corpus.task)
-        stage = StageSpec(
-            name="speed",
-            student=name,
-            teacher=None,
-            terms=[TermSpec(loss="cross_entropy", head=work.recipe.export.head)],
-            batch_size=batch,
-            stop=StopSpec(epochs=updates + 1, updates=updates + 1, every=updates + 1),
-        )
-        clock = _clock()
-        start = time.perf_counter()
-        run_stage(
-            stage,
-            student.model,
-            {"train": Stream(rows, outputs)},
-            outputs,
-            seed=work.recipe.seed,
-            metric=lambda: 0.0,
-            callbacks=lambda phase, planned, clock=clock: [clock],  # type: ignore[misc]
-        )
-        steps = np.diff(clock.times)
-        median = 1e3 * float(np.median(steps))
-        rate = batch * len(steps) / float(np.sum(steps))
-        found.append(TrainingSpeed(name, rate, median, clock.times[0] - start))
-    return found
+    found = load_recipe(recipe, [*settings, "data.augment=null"])
+    base = Path(recipe).parent if Path(recipe).exists() else Path()
+    corpus = load_corpus(found, base)
+    teacher = make_teacher(found.teacher_spec(), corpus, found.seed)
+    spec = found.models[name]
+    is_teacher = isinstance(spec, TeacherSpec)
+    model: Any = teacher if is_teacher else Models(found, corpus, teacher, base)[name]
+    stages = [stage for stage in found.distill if stage.student == name]
+    tuning = spec.fine_tune if isinstance(spec, TeacherSpec) else False
+    batch = stages[0].batch_size if stages else tuning.batch_size if tuning else 32
+    total = updates + WARM_UP
+    stage = StageSpec(
+        name="speed",
+        student=name,
+        teacher=None,
+        terms=[TermSpec(loss="cross_entropy", head="logits" if is_teacher else found.export.head)],
+        batch_size=batch,
+        stop=StopSpec(epochs=total, updates=total, every=total),
+    )
+    rows = encode_rows(corpus.train, model.featurizer, corpus.task)
+    marks: list[tuple[float, Any]] = []
+    start = time.perf_counter()
+    run_stage(
+        stage,
+        model.model,
+        {"train": Stream(rows, corpus.task.outputs)},
+        corpus.task.outputs,
+        seed=found.seed,
+        metric=lambda: 0.0,
+        callbacks=lambda phase, planned: [_marking(marks)],
+    )
+    (before, used), (after, at_end) = marks[WARM_UP - 1], marks[-1]
+    made = len(marks) - WARM_UP
+    return TrainingSpeed(
+        rate=batch * made / (after - before),
+        user_ms=1e3 * (at_end.ru_utime - used.ru_utime) / made,
+        kernel_ms=1e3 * (at_end.ru_stime - used.ru_stime) / made,
+        faults=(at_end.ru_minflt - used.ru_minflt) / made,
+        peak_mb=at_end.ru_maxrss / 1e3,
+        first_s=marks[0][0] - start,
+    )
 
 
-def _clock() -> Any:
+def _marking(marks: list[tuple[float, Any]]) -> Any:
     import keras
 
-    class Clock(keras.callbacks.Callback):
-        """When each update was done, in seconds."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.times: list[float] = []
+    class Marking(keras.callbacks.Callback):
+        """Notes the clock and what was used at the end of each update."""
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             del batch, logs
-            self.times.append(time.perf_counter())
+            marks.append((time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)))
 
-    return Clock()
+    return Marking()
+
+
+def paired(
+    recipe: str, settings: Sequence[str], name: str, updates: int, rounds: int
+) -> tuple[list[TrainingSpeed], list[TrainingSpeed]]:
+    """Measure a model in turns, with the system's allocator and with ours.
+
+    Raises:
+        subprocess.CalledProcessError: a measurement failed; what it wrote is on standard error.
+    """
+    command = [sys.executable, "-m", "tfdistil.benchmarks.training_speed", recipe]
+    command += ["--only", name, "--updates", str(updates)]
+    command += [word for setting in settings for word in ("--set", setting)]
+    found: tuple[list[TrainingSpeed], list[TrainingSpeed]] = ([], [])
+    for _ in range(rounds):
+        for kind, measured in zip(("system", ""), found, strict=True):
+            done = subprocess.run(
+                command, env={**os.environ, SWITCH: kind}, check=True, stdout=subprocess.PIPE
+            )
+            measured.append(TrainingSpeed(**json.loads(done.stdout.splitlines()[-1])))
+    return found
+
+
+def _row(name: str, system: Sequence[TrainingSpeed], ours: Sequence[TrainingSpeed]) -> str:
+    """Medians of both, and the ratio of the paired rates with its range."""
+    ratios = [b.rate / a.rate for a, b in zip(system, ours, strict=True)]
+
+    def both(attribute: str, form: str) -> str:
+        values = [statistics.median(getattr(s, attribute) for s in of) for of in (system, ours)]
+        return " → ".join(f"{value:{form}}" for value in values)
+
+    return (
+        f"| {name} | {both('rate', ',.0f')} | {statistics.median(ratios):.2f} "
+        f"({min(ratios):.2f} to {max(ratios):.2f}) | {both('user_ms', ',.0f')} | "
+        f"{both('kernel_ms', ',.1f')} | {both('faults', ',.0f')} | {both('peak_mb', ',.0f')} |"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one line for each student."""
+    """Print one line for each model, or one measurement as JSON."""
     parser = argparse.ArgumentParser(
         prog="python -m tfdistil.benchmarks.training_speed",
-        description="How many sentences a second the students of a run train on.",
+        description="How fast the models of a recipe train: the system's allocator → ours.",
     )
-    parser.add_argument("run", type=Path, help="folder of a run whose teacher is trained")
+    parser.add_argument("recipe", help="file or name of a shipped recipe")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override")
     parser.add_argument("--updates", type=int, default=50, help="timed updates (default 50)")
-    parser.add_argument("--batch", type=int, default=128, help="sentences (default 128)")
+    parser.add_argument("--rounds", type=int, default=3, help="pairs of measurements (default 3)")
+    parser.add_argument("--only", metavar="MODEL", help="measure one model here and now, as JSON")
     given = parser.parse_args(arguments)
-    print("| student | sentences/s | ms per update, median | first update, s |")
-    print("|---|---:|---:|---:|")
-    for speed in measure(given.run, given.updates, given.batch):
-        print(f"| {speed.name} | {speed.rate:,.0f} | {speed.median_ms:.1f} | {speed.first_s:.1f} |")
+    if given.only:
+        found = measure(given.recipe, given.set, given.only, given.updates)
+        print(json.dumps(asdict(found)))
+        return 0
+    from tfdistil.recipe_file import load_recipe
+
+    print("| model | sentences/s | ratio | user, ms | kernel, ms | page faults | peak, MB |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name in load_recipe(given.recipe, given.set).models:
+        row = _row(name, *paired(given.recipe, given.set, name, given.updates, given.rounds))
+        print(row, flush=True)
     return 0
 
 

@@ -47,15 +47,17 @@ def test_paths_are_relative_and_formats_written_out(written):
     assert recipe.teacher_spec().checkpoint == TEACHER
 
 
-@pytest.mark.parametrize(("rows", "epochs"), [(2, 20), (4800, 10), (40_000, 3)])
-def test_small_sets_are_gone_through_more_often(tmp_path, rows, epochs):
-    """About 1,500 updates of 32 sentences, from 3 to 20 passes."""
+@pytest.mark.parametrize(
+    ("rows", "updates", "every"), [(2, 2000, 50), (12_800, 2000, 200), (40_000, 6250, 500)]
+)
+def test_small_sets_have_as_many_updates_as_large_ones(tmp_path, rows, updates, every):
+    """Ten passes in batches of 64, at least 2,000 updates."""
     train = tmp_path / "train.tsv"
     train.write_text("text\tlabel\n" + "so good\tgood\nso bad\tbad\n" * (rows // 2))
     path = tmp_path / "mine.yaml"
     path.write_text(new_recipe("classes", path, train))
-    tuning = load_recipe(path).teacher_spec().fine_tune
-    assert (tuning.epochs, tuning.batch_size) == (epochs, 32)
+    (stage,) = load_recipe(path).distill
+    assert (stage.stop.updates, stage.stop.every, stage.stop.patience) == (updates, every, 5)
 
 
 def test_without_transfer_the_stage_draws_from_train(written):

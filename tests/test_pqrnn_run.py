@@ -108,15 +108,3 @@ def test_the_file_is_all_integer_and_carries_the_projection(finished):
     share = 100 * np.mean(np.array(found) == gold)
     (tflite,) = (s for s in metrics["systems"] if s["kind"] == "tflite")
     assert share == pytest.approx(tflite["scores"]["dev"]["intent_accuracy"])
-
-
-def test_training_speed_has_a_line_for_each_student(finished, capsys):
-    from tfdistil.benchmarks.training_speed import main
-
-    folder, _ = finished
-    before = sorted(path for path in folder.rglob("*"))
-    assert main([str(folder), "--updates", "2", "--batch", "8"]) == 0
-    _, _, *lines = capsys.readouterr().out.splitlines()
-    assert [line.split("|")[1].strip() for line in lines] == ["float", "student"]
-    assert all(float(line.split("|")[2].replace(",", "")) > 0 for line in lines)
-    assert sorted(path for path in folder.rglob("*")) == before

@@ -141,9 +141,9 @@ def test_a_key_of_fine_tune_is_named_with_its_line(write):
 
 
 @pytest.mark.parametrize("value", ["no", "true", "", "[1]"])
-def test_fine_tune_is_a_mapping_or_false(write, value):
+def test_fine_tune_is_a_mapping_auto_or_false(write, value):
     message = message_of(write(changed("fine_tune:\n      epochs: 2", f"fine_tune: {value}")))
-    assert message.startswith("r.yaml:10: `models.teacher.fine_tune`: Input should be a mapping or")
+    assert message.startswith("r.yaml:10: `models.teacher.fine_tune`: Input should be a mapping, ")
 
 
 @pytest.mark.parametrize("stream", ["[]", '""'])

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfdistil.concerns import concerns
 from tfdistil.data.example import Example
 from tfdistil.evaluation import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
@@ -87,6 +88,7 @@ def compare(work: Run) -> dict[str, Any]:
             }
             for key in sets
         },
+        "concerns": concerns(task, sets, found, last),
         "significance": _gain(task, sets, found) if "twin" in found else {},
         "per_language": {
             last: {name[kind]: _by_language(task, sets[last], found[kind][last]) for kind in kinds}

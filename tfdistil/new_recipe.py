@@ -15,19 +15,21 @@ from ruamel.yaml.comments import CommentedMap
 from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
 from tfdistil.recipe_file import find_recipe, parse_recipe
+from tfdistil.schema.models import FineTuneSpec
 
 TEACHER = "bert-base-multilingual-cased"
-BATCH = 32
-UPDATES = 1500
-"""Of fine-tuning: small sets want more than the usual 3 passes (Mosbach et al. 2021)."""
-MOST_EPOCHS = 20
+BATCH = 64
+PASSES = 10
+FEWEST_UPDATES = 2000
+"""Of a small set, ten passes would be over before a BiLSTM has learnt anything."""
 
 COMMENTS = {
     "name": "title of the report",
     "task": "tags | intent_slots | classes | pair",
     "data": "paths are relative to this file; formats and options: docs/data.md",
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
-    "fine_tune has about as many updates for a small set as for a large one;",
+    "fine_tune: updates is the most, dev not rising for `patience` checks ends it; `minutes: 60`\n"
+    "would end it by the clock, `fine_tune: auto` would try three learning rates;",
     "distill": "stages in order; they learn gold labels and what the teacher says of more text;",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",
@@ -40,7 +42,7 @@ class _Student:
     """What a student adds to a recipe: its models and stages, and what the comments say of them."""
 
     models: Callable[[], dict[str, Any]]
-    stages: Callable[[list[str]], list[dict[str, Any]]]
+    stages: Callable[[list[str], int], list[dict[str, Any]]]
     comments: Mapping[str, str]
 
 
@@ -56,7 +58,8 @@ def _bilstm() -> dict[str, Any]:
     }
 
 
-def _one_stage(pool: list[str]) -> list[dict[str, Any]]:
+def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    steps = -(-sentences // BATCH)
     return [
         {
             "name": "joint",
@@ -66,8 +69,12 @@ def _one_stage(pool: list[str]) -> list[dict[str, Any]]:
                 {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
             ],
             "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
-            "batch_size": 64,
-            "stop": {"epochs": 10, "patience": 3},
+            "batch_size": BATCH,
+            "stop": {
+                "updates": max(FEWEST_UPDATES, PASSES * steps),
+                "every": min(max(50, steps), 500),
+                "patience": 5,
+            },
         }
     ]
 
@@ -76,7 +83,8 @@ def _pqrnn() -> dict[str, Any]:
     return {**_shipped()["models"]}
 
 
-def _float_then_quantized(pool: list[str]) -> list[dict[str, Any]]:
+def _float_then_quantized(pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    del sentences  # the shipped recipe counts updates
     stages = []
     for stage in _shipped()["distill"]:
         terms = [
@@ -126,6 +134,10 @@ def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
     return line
 
 
+def _count(source: Source) -> int:
+    return len(load([source], errors="collect").examples)
+
+
 def new_recipe(
     task: str,
     out: Path,
@@ -159,14 +171,16 @@ def new_recipe(
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)
-    examples = len(load([sources["train"]], errors="collect").examples)
-    epochs = min(max(3, round(UPDATES * BATCH / max(1, examples))), MOST_EPOCHS)
+    sentences = _count(sources["train"])
     pool = ["train"]
     if task in ("tags", "intent_slots"):
         data["augment"] = {"kind": "slot_substitution", "times": 2}
+        sentences *= 3
         pool.append("augmented")
     if transfer is not None:
         pool.append("transfer")
+        sentences += _count(sources["transfer"])
+    tuning = FineTuneSpec()
     tree = CommentedMap(
         name=out.stem,
         task=task,
@@ -174,11 +188,11 @@ def new_recipe(
         models={
             "teacher": {
                 "checkpoint": teacher,
-                "fine_tune": {"epochs": epochs, "learning_rate": 5.0e-5, "batch_size": BATCH},
+                "fine_tune": tuning.model_dump(include={"learning_rate", "updates", "patience"}),
             },
             **STUDENTS[student].models(),
         },
-        distill=STUDENTS[student].stages(pool),
+        distill=STUDENTS[student].stages(pool, sentences),
         export={"quantize": "int8", "max_drop": 0.5},
         benchmark={"queries": 1000},
         seed=13,

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tfdistil.comparison import KINDS, predictions_of
+from tfdistil.concerns import ABOVE
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
@@ -55,6 +56,7 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
         HEAD,
         "|---|" + "---:|" * 7,
     ]
+    above = False
     for name, statistics in here.statistics.items():
         found = paired_bootstrap(there.statistics[name], statistics)
         cells = [
@@ -68,6 +70,9 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
             f"{found.retention_low:.1f} to {found.retention_high:.1f} %",
         ]
         lines.append("| " + " | ".join(cells) + " |")
+        above = above or (other == "teacher" and found.retention > 100)
+    if above:
+        lines += ["", ABOVE]
     return "\n".join(lines)
 
 

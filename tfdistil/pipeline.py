@@ -21,9 +21,11 @@ from typing import Any
 
 import keras
 
+from tfdistil.allocator import keep_freed_memory
 from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
+from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
 from tfdistil.files import beside, new_folder
 from tfdistil.model_factory import (
@@ -39,7 +41,7 @@ from tfdistil.model_factory import (
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
-from tfdistil.schema.models import EmbeddingSpec, FineTuneSpec, PretrainSpec, StudentSpec
+from tfdistil.schema.models import EmbeddingSpec, PretrainSpec, StudentSpec
 from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 
@@ -60,6 +62,7 @@ def run(
     Raises:
         TfdistilError: whatever is wrong with the recipe, the data, the checkpoint or the folder.
     """
+    keep_freed_memory()
     screen = screen or Screen()
     base = (base or Path()).resolve()
     keras.utils.set_random_seed(recipe.seed)
@@ -119,12 +122,19 @@ def train_teacher(work: Run) -> dict[str, Any]:
     check_stages(work, teacher)
     if spec.scratch is not None and spec.scratch.pretrain is not None:
         _pretrain(work, teacher, spec.scratch.pretrain)
+    facts: dict[str, Any] = {"parameters": teacher.model.count_params()}
     if spec.fine_tune is not False:
         schedule = _schedule(work, {"teacher": teacher}, work.recipe.teacher_seed)
-        schedule.run([fine_tuning_stage(spec.fine_tune)])
+        tuned = fine_tune(schedule, "teacher", spec.fine_tune)
+        facts["fine_tune"] = asdict(tuned)
+        if not tuned.flat:
+            work.screen.line(
+                "  the budget of fine-tuning ended before dev stopped rising: give "
+                "models.teacher.fine_tune more updates, or minutes, for a better teacher"
+            )
     with new_folder(work.folder.path / "teacher") as target:
         save_teacher(teacher, work.corpus.task, target)
-    return {"parameters": teacher.model.count_params()}
+    return facts
 
 
 def untrained_teacher(work: Run) -> Teacher:
@@ -199,26 +209,6 @@ def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
     )
     schedule.run([stage])
     copy_body(model, teacher.model)
-
-
-def fine_tuning_stage(spec: FineTuneSpec) -> StageSpec:
-    """Fine-tuning is a stage like any other: cross-entropy on train, selected on the dev metric."""
-    return StageSpec(
-        name="fine_tune",
-        terms=[TermSpec(loss="cross_entropy", stream="train", head="logits")],
-        teacher=None,
-        student="teacher",
-        optimizer=OptimizerSpec(
-            high=spec.learning_rate,
-            schedule=spec.schedule,
-            warmup=spec.warmup,
-            layer_decay=spec.layer_decay,
-            weight_decay=spec.weight_decay,
-            clip=1.0,
-        ),
-        batch_size=spec.batch_size,
-        stop=StopSpec(epochs=spec.epochs, patience=spec.patience),
-    )
 
 
 def distill(work: Run) -> dict[str, Any]:

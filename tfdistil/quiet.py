@@ -6,17 +6,21 @@ import os
 import sys
 from pathlib import Path
 
+from tfdistil.allocator import keep_freed_memory
+
 
 def import_tensorflow() -> None:
     """Import TensorFlow and let it speak of errors only.
 
     While it is imported its native code writes notes on oneDNN and CUDA to file descriptor 2,
     whatever the log level; afterwards it warns of retracing, which small data always causes.
+    The allocator is set up before it (`tfdistil.allocator`).
 
     Raises:
         ModuleNotFoundError: the training stack is not installed.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    keep_freed_memory()
     sys.stderr.flush()
     kept = os.dup(2)
     try:

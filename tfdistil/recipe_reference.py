@@ -124,7 +124,7 @@ def describe(annotation: Any) -> str:
         return describe(arguments[0])
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(describe(argument) for argument in arguments))
-    if origin is list:
+    if origin in (list, tuple):
         inner = describe(arguments[0])
         return f"list of {'mappings' if inner == 'mapping' else inner}"
     if origin is dict:

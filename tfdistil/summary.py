@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tfdistil.report.next_command import example_of, in_shell
-from tfdistil.report.sweep_table import Entry, best, file_name, shown_columns
+from tfdistil.report.sweep_table import Entry, best, concerns, file_name, shown_columns
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
@@ -64,6 +64,12 @@ def summary_table(metrics: dict[str, Any]) -> Table:
     return table
 
 
+def print_concerns(lines: Sequence[str], console: Console) -> None:
+    """Write what must be read before the scores are believed."""
+    for line in lines:
+        console.print(f"WARNING: {line}", markup=False, soft_wrap=True, style="bold red")
+
+
 def print_summary(metrics: dict[str, Any], folder: Path) -> None:
     """Write the table, the ratios, the report's path and the next command."""
     console = Console(highlight=False)
@@ -76,6 +82,7 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
             markup=False,
             soft_wrap=True,
         )
+    print_concerns(metrics["concerns"], console)
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
     command = in_shell(folder / "student.tflite", example_of(metrics))
     console.print(f"try it:  {command}", markup=False, soft_wrap=True)
@@ -115,6 +122,7 @@ def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
         cells += [Text(column.text(column.of(entry.results))) for column in shown]
         table.add_row(*cells, style="bold" if index == strong else None)
     console.print(table)
+    print_concerns(concerns(entries), console)
     chosen = entries[strong or 0]
     command = in_shell(folder / chosen.name / "student.tflite", example_of(chosen.metrics))
     for line in (

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfdistil.distill.best_weights import BestWeights, History
+from tfdistil.distill.best_weights import BestWeights, History, Patience
 
 
 def counter() -> keras.Model:
@@ -19,14 +19,17 @@ def counter() -> keras.Model:
     return model
 
 
-def fit(values, higher=True, patience=None, updates=None, epochs=None, steps=4):
+ALWAYS = Patience()
+
+
+def fit(values, higher=True, patience=ALWAYS, updates=None, epochs=None, steps=4, **others):
     """Train for ``steps`` updates an epoch; the monitored value is ``values[evaluation]``.
 
     Returns:
         The callback, the updates behind the weights that were kept, and the rows of the history.
     """
     model, rows, left = counter(), [], iter(values)
-    best = BestWeights(model, left.__next__, higher, patience, updates, rows.append)
+    best = BestWeights(model, left.__next__, higher, patience, updates, rows.append, **others)
     data = np.ones((steps, 1), np.float32)
     model.fit(
         data,
@@ -68,9 +71,32 @@ def test_the_best_weights_are_put_back(values, higher, kept):
     ],
 )
 def test_patience_counts_evaluations_without_improvement(values, patience, epochs):
-    best, _, rows = fit(values, patience=patience)
+    best, _, rows = fit(values, patience=Patience(patience))
     assert len(rows) - 1 == epochs
     assert best.done == 4 * epochs
+
+
+@pytest.mark.parametrize(
+    ("values", "patience", "epochs"),
+    [
+        ([0, 0, 0, 0, 0, 0], Patience(2, floor=0.0), 5),  # learning has not begun
+        ([0, 0, 0, 5, 4, 4, 9], Patience(2, floor=0.0), 5),
+        ([7, 6, 7, 9, 8, 7, 9], Patience(2, floor=7.0), 6),  # what a constant answer scores
+        ([5, 4, 4, 4, 4, 4], Patience(2, min_updates=12), 4),  # evaluations at 12 and 16
+        ([5, 4, 4, 4, 4, 4], Patience(2, min_updates=4), 2),
+        ([0, np.nan, np.nan, 1], Patience(2, floor=0.0), 2),  # what has diverged does not wait
+    ],
+)
+def test_patience_waits_for_learning_to_begin(values, patience, epochs):
+    best, _, _ = fit(values, patience=patience)
+    assert best.done == 4 * epochs
+
+
+def test_minutes_end_it_after_an_evaluation():
+    best, _, rows = fit(range(10), minutes=1e-9)
+    assert (best.done, len(rows)) == (4, 2)
+    best, _, _ = fit(range(10), minutes=10)
+    assert best.done == 36
 
 
 @pytest.mark.parametrize("updates", [1, 4, 6, 100])

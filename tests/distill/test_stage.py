@@ -152,7 +152,7 @@ def test_a_phase_that_does_harm_is_undone(make_tagger, run):
 
 def test_patience_ends_a_phase_early(make_tagger, run):
     values = iter([5, 6, 4, 3, 2, 1, 0])
-    spec = stage(stop=StopSpec(epochs=6, patience=2))
+    spec = stage(stop=StopSpec(epochs=6, patience=2, min_updates=0))
     (result,), watch = run(spec, make_tagger().model, metric=values.__next__)
     assert (result.updates, result.best, watch.planned["s"]) == (3 * 5, 6, 6 * 5)
 

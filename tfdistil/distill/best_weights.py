@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,27 @@ import keras
 import numpy as np
 
 from tfdistil.files import write_text
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When to give up on a monitored value that no longer gets better.
+
+    Attributes:
+        checks: evaluations without improvement; None never gives up.
+        min_updates: updates before the first evaluation that counts.
+        floor: what a model that has learnt nothing scores: at this or below, evaluations do not
+            count, because learning has not begun. None: there is no such value (a loss).
+    """
+
+    checks: int | None = None
+    min_updates: int = 0
+    floor: float | None = None
+
+    def counts(self, value: float, updates: int) -> bool:
+        """Whether an evaluation without improvement is held against the training."""
+        started = self.floor is None or not value <= self.floor
+        return started and updates >= self.min_updates
 
 
 class BestWeights(keras.callbacks.Callback):
@@ -25,10 +48,11 @@ class BestWeights(keras.callbacks.Callback):
         student: whose weights are kept.
         evaluate: gives the monitored value, on held-out data.
         higher_is_better: True for a metric, False for a loss.
-        patience: epochs without improvement until training stops; None never stops early.
+        patience: how long without improvement until training stops.
         updates: stop after so many optimizer steps, wherever in an epoch; None: no limit.
         record: called with a row of the history after each evaluation.
         accumulate: batches to an update.
+        minutes: stop at the first evaluation after this time; None: no limit.
     """
 
     def __init__(
@@ -36,10 +60,11 @@ class BestWeights(keras.callbacks.Callback):
         student: Any,
         evaluate: Callable[[], float],
         higher_is_better: bool,
-        patience: int | None,
+        patience: Patience,
         updates: int | None,
         record: Callable[[dict[str, float]], None],
         accumulate: int = 1,
+        minutes: float | None = None,
     ):
         super().__init__()
         self.student, self.evaluate, self.record = student, evaluate, record
@@ -49,6 +74,7 @@ class BestWeights(keras.callbacks.Callback):
         self.best_weights: list[np.ndarray] = []
         self.waited = self.batches = 0
         self.accumulate = accumulate
+        self.minutes, self.start = minutes, 0.0
 
     @property
     def done(self) -> int:
@@ -58,7 +84,7 @@ class BestWeights(keras.callbacks.Callback):
     def _consider(self, epoch: int, logs: dict[str, float]) -> None:
         value = float(self.evaluate())
         gain = self.sign * (value - self.best_value) if self.best_weights else np.inf
-        self.waited = 0 if gain > 0 else self.waited + 1
+        self.waited = 0 if gain > 0 else self.waited + self.patience.counts(value, self.done)
         if gain >= 0:
             self.best_value, self.best_weights = value, self.student.get_weights()
         row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
@@ -66,6 +92,7 @@ class BestWeights(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         """Score the weights as they are."""
+        self.start = time.monotonic()
         self._consider(0, {})
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
@@ -77,7 +104,9 @@ class BestWeights(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Score, keep or count."""
         self._consider(epoch + 1, logs or {})
-        if self.patience is not None and self.waited >= self.patience:
+        checks = self.patience.checks
+        late = self.minutes is not None and time.monotonic() - self.start > 60 * self.minutes
+        if late or (checks is not None and self.waited >= checks):
             self.model.stop_training = True
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:

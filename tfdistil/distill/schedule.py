@@ -31,7 +31,7 @@ from tfdistil.distill.streams import Stream, Transform, concatenate_rows
 from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter, silent
 from tfdistil.schema.stages import StageSpec
-from tfdistil.tasks import Task
+from tfdistil.tasks import Task, constant_score
 from tfdistil.text.featurizer import Featurizer
 
 
@@ -143,12 +143,12 @@ class Schedule:
             key: self._stream(stage, self._drawn(pool), [t for t in terms if t.stream == key])
             for key, pool in pools.items()
         }
-        metric = held_out = None
+        metric = floor = held_out = None
         if stage.stop.monitor == "loss":
             clean = stage.model_copy(update={"distortion": 0.0})
             held_out = self._stream(clean, (stage.stop.on,), terms)
         else:
-            metric = self._metric(stage)
+            metric, floor = self._metric(stage), constant_score(self.task, self._examples("dev"))
         done = self._saved_phases(stage)
         if done:
             student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
@@ -161,6 +161,7 @@ class Schedule:
             self.task.outputs,
             seed=self.seed,
             metric=metric,
+            floor=floor,
             held_out=held_out,
             teacher=self._teacher_on_pieces(stage, terms),
             record=lambda phase, row: self.history(stage.student, phase, row),

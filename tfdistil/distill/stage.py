@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from tfdistil.distill.best_weights import BestWeights
+from tfdistil.distill.best_weights import BestWeights, Patience
 from tfdistil.distill.distiller import Distiller, bind_terms
 from tfdistil.distill.forward import SignalModel
 from tfdistil.distill.freezing import Phase, phases, set_trainable
@@ -52,6 +52,7 @@ def run_stage(
     *,
     seed: int,
     metric: Callable[[], float] | None = None,
+    floor: float | None = None,
     held_out: Stream | None = None,
     teacher: SignalModel | None = None,
     record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
@@ -70,6 +71,7 @@ def run_stage(
         outputs: the task's outputs.
         seed: of the order of the data.
         metric: the dev metric of the student as it is now; None monitors the loss.
+        floor: what a model that has learnt nothing scores by that metric.
         held_out: rows with signals to take the loss on.
         teacher: see `Distiller`.
         record: gets the history rows of each phase.
@@ -111,10 +113,11 @@ def run_stage(
             student,
             evaluate,
             higher_is_better=stage.stop.monitor == "metric",
-            patience=stage.stop.patience,
+            patience=Patience(stage.stop.patience, stage.stop.min_updates, floor),
             updates=planned,
             record=partial(record, phase.name),
             accumulate=stage.accumulate,
+            minutes=stage.stop.minutes,
         )
         distiller.fit(
             batches.dataset(),

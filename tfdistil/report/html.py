@@ -66,6 +66,7 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         "name": results.name,
         "subtitle": _subtitle(results),
         "sentence": answer.sentence(results),
+        "concerns": results.concerns,
         "figures": answer.figures(results),
         "systems": tables.systems_table(results),
         "twin": results.twin,

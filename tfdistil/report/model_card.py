@@ -72,6 +72,7 @@ def render_model_card(metrics: dict[str, Any]) -> str:
             task=task_name(results.task),
             use=_USES.get(results.task, f"The task {results.task}."),
             sentence=answer.sentence(results),
+            concerns=results.concerns,
             languages=results.languages,
             data=tables.facts_table("Sentences", results.part("data")),
             twin=results.twin,

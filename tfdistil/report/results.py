@@ -188,6 +188,11 @@ class Results:
         }
 
     @property
+    def concerns(self) -> list[str]:
+        """What must be read before the scores are believed (`tfdistil.concerns`)."""
+        return [str(line) for line in self.data.get("concerns") or ()]
+
+    @property
     def sets(self) -> list[str]:
         """Sets with a score, the usual ones first."""
         found = {name for system in self.systems for name in system.scores}

@@ -8,7 +8,7 @@ from tfdistil.report import units
 from tfdistil.report.html import environment, task_name
 from tfdistil.report.results import metric_name, set_name
 from tfdistil.report.sweep_plots import latency, parameters
-from tfdistil.report.sweep_table import Entry, best, sweep_tables
+from tfdistil.report.sweep_table import Entry, best, concerns, sweep_tables
 from tfdistil.report.tables import Table, facts_table
 
 
@@ -28,6 +28,7 @@ def render_sweep(entries: Sequence[Entry], name: str) -> str:
         name=name,
         subtitle=subtitle,
         sentence=_sentence(entries),
+        concerns=concerns(entries),
         tables=sweep_tables(entries),
         points=[entry.name for entry in entries],
         plots=[plot for plot in (parameters(entries), latency(entries)) if plot is not None],

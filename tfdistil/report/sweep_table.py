@@ -232,6 +232,11 @@ def shown_columns(entries: Sequence[Entry], names: Sequence[str]) -> list[Column
     return [c for c in every if any(c.of(entry.results) is not None for entry in entries)]
 
 
+def concerns(entries: Sequence[Entry]) -> list[str]:
+    """The concerns of all points, each with the point it is about."""
+    return [f"{entry.name}: {line}" for entry in entries for line in entry.results.concerns]
+
+
 def best(entries: Sequence[Entry]) -> int | None:
     """Index of the first point with the highest score; None where there is no score."""
     scores = [(entry.score, -index) for index, entry in enumerate(entries)]

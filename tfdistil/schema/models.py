@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tfdistil.schema.parts import Float, Int, OpenPart, Part
 
@@ -44,17 +44,57 @@ class HashingSpec(Part):
     eos: bool = Field(False, description="a token after the last word")
 
 
-class FineTuneSpec(Part):
-    """How the teacher learns the task: cross-entropy on the labelled sentences."""
+AUTO_RATES = (2e-4, 5e-4, 1e-3)
+"""The peaks that ``fine_tune: auto`` tries."""
 
-    epochs: Int = Field(4, ge=1, description="passes over train")
-    learning_rate: Float = Field(1e-4, gt=0, description="peak, of the top layers")
-    layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer from the top")
-    warmup: Float = Field(0.1, ge=0, lt=1, description="share of the updates spent rising")
-    schedule: Literal["cosine", "linear", "constant"] = Field("linear", description="the way down")
+_Rate = Annotated[Float, Field(gt=0)]
+
+
+def _rate_branch(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "<pool>"
+    return "<one>" if isinstance(value, int | float) else None
+
+
+class FineTuneSpec(Part):
+    """How the teacher learns the task: cross-entropy on train until dev stops rising."""
+
+    learning_rate: Annotated[
+        Annotated[_Rate, Tag("<one>")]
+        | Annotated[tuple[_Rate, ...], Field(min_length=1), Tag("<pool>")],
+        Discriminator(
+            _rate_branch,
+            custom_error_type="learning_rate",
+            custom_error_message="Input should be a learning rate or a list of them",
+        ),
+    ] = Field(
+        5e-4,
+        description="peak, of the heads; of a list, each is tried on a tenth of the budget and the "
+        "best on dev is used (`fine_tune: auto`: 2e-4, 5e-4, 1e-3)",
+    )
+    layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
+    warmup: Int = Field(100, ge=0, description="updates spent rising")
+    updates: Int = Field(4000, ge=1, description="optimizer steps at the most")
+    epochs: Int | None = Field(None, ge=1, description="passes over train at the most; none: any")
+    minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
+    patience: Int | None = Field(
+        3, ge=1, description="checks of dev without a rise until the rate falls; none: never early"
+    )
+    cool_down: Float = Field(
+        0.5, ge=0, le=1, description="updates spent falling to 0, as a share of those before"
+    )
     weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
     batch_size: Int = Field(32, ge=1, description="rows in a step")
-    patience: Int | None = Field(None, ge=1, description="epochs without a better dev metric")
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The learning rates to try."""
+        rate = self.learning_rate
+        return rate if isinstance(rate, tuple) else (rate,)
+
+    def budget(self, steps: int) -> int:
+        """Updates at the most where a pass over train has so many."""
+        return self.updates if self.epochs is None else min(self.updates, self.epochs * steps)
 
 
 class PretrainSpec(Part):
@@ -78,9 +118,15 @@ class ScratchSpec(Part):
     pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
 
 
+def _auto(_: str) -> FineTuneSpec:
+    return FineTuneSpec(learning_rate=AUTO_RATES)
+
+
 def _fine_tune_branch(value: Any) -> str | None:
     if value is False:
         return "<false>"
+    if value == "auto":
+        return "<auto>"
     return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
 
 
@@ -90,13 +136,19 @@ class TeacherSpec(Part):
     checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
     scratch: ScratchSpec | None = Field(None, description="train one from nothing instead")
     fine_tune: Annotated[
-        Annotated[FineTuneSpec, Tag("<mapping>")] | Annotated[Literal[False], Tag("<false>")],
+        Annotated[FineTuneSpec, Tag("<mapping>")]
+        | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
+        | Annotated[Literal[False], Tag("<false>")],
         Discriminator(
             _fine_tune_branch,
             custom_error_type="fine_tune",
-            custom_error_message="Input should be a mapping or false",
+            custom_error_message="Input should be a mapping, auto or false",
         ),
-    ] = Field(FineTuneSpec(), description="`false` for a checkpoint already tuned to the task")
+    ] = Field(
+        FineTuneSpec(),
+        description="`auto` tries several learning rates; `false` for a checkpoint that is tuned "
+        "to the task already",
+    )
     max_length: Int = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Int | None = Field(
         None,

@@ -25,7 +25,10 @@ Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Option = Annotated[Any, AfterValidator(_finite)]
 
 # pydantic names the branch of a union in the place of an error, though the recipe has no such key.
-BRANCHES = ("<one>", "<pool>", "<mapping>", "<false>", "<teacher>", "<student>", "<quantized>")
+BRANCHES = (
+    *("<one>", "<pool>", "<mapping>", "<false>", "<auto>"),
+    *("<teacher>", "<student>", "<quantized>"),
+)
 
 
 class Part(BaseModel):

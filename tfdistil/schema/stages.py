@@ -45,6 +45,8 @@ class StopSpec(Part):
         "mapping: of the phase that unfreezes the named layer group",
     )
     patience: Int | None = Field(None, ge=1, description="checks without improvement; none: all")
+    min_updates: Int = Field(300, ge=0, description="updates before patience counts")
+    minutes: Float | None = Field(None, gt=0, description="of a phase at the most; none: any")
     every: Int | None = Field(None, ge=1, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
     on: str = Field("dev", description="the set it is taken on; `transfer_held_out` for losses")

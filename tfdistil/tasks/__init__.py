@@ -7,6 +7,7 @@ from typing import Any
 
 from tfdistil.tasks.base import Output, Prediction, Span, Task
 from tfdistil.tasks.classes import Classes, Pair
+from tfdistil.tasks.constant import constant_score
 from tfdistil.tasks.intent_slots import IntentSlots
 from tfdistil.tasks.tags import Tags
 
@@ -32,5 +33,6 @@ __all__ = [
     "Span",
     "Tags",
     "Task",
+    "constant_score",
     "task_from_json",
 ]

@@ -1,0 +1,97 @@
+"""Which stages fine-tuning makes of its budget, and what it does with how they end."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tfdistil.distill.fine_tuning import FEWEST, MOST, fine_tune
+from tfdistil.distill.stage import PhaseResult
+from tfdistil.schema.models import AUTO_RATES, FineTuneSpec, TeacherSpec
+
+
+class Scripted:
+    """A schedule that trains nothing: a phase ends as ``ends`` says, or uses all its updates."""
+
+    def __init__(self, rows: int = 3200, **ends: tuple[float, int]):
+        self.size, self.ends = rows, ends
+        self.stages: dict[str, Any] = {}
+        self.done: dict[str, list[PhaseResult]] = {"m": []}
+        self.weights: list[Any] = ["fresh"]
+        network = SimpleNamespace(get_weights=lambda: [*self.weights], set_weights=self._set)
+        self.models = {"m": SimpleNamespace(model=network)}
+
+    def _set(self, weights: list[Any]) -> None:
+        self.weights = [*weights]
+
+    def rows(self, model: str, name: str) -> range:
+        assert (model, name) == ("m", "train")
+        return range(self.size)
+
+    def run(self, stages: Any) -> None:
+        for stage in stages:
+            self.stages[stage.name] = (stage, self.weights)
+            self.weights = [*self.weights, stage.name]
+            best, updates = self.ends.get(stage.name, (50.0, stage.stop.updates))
+            self.done["m"].append(PhaseResult(stage.name, best, updates))
+
+
+def test_it_holds_the_rate_until_dev_is_flat_and_then_lets_it_fall():
+    schedule = Scripted(fine_tune=(88.0, 1200))
+    found = fine_tune(schedule, "m", FineTuneSpec(updates=6000, cool_down=0.5))
+    hold, down = schedule.stages["fine_tune"][0], schedule.stages["cool_down"][0]
+    assert (hold.optimizer.schedule, down.optimizer.schedule) == ("constant", "linear")
+    assert (hold.stop.updates, hold.stop.patience, hold.stop.every) == (4000, 3, 100)
+    assert (down.stop.updates, down.stop.patience) == (600, None)
+    assert hold.optimizer.high == down.optimizer.high == 5e-4
+    assert round(hold.optimizer.warmup * 4000) == 100
+    assert (found.updates, found.flat, found.learning_rate) == (1800, True, 5e-4)
+    assert found.tried == {}
+    assert schedule.weights == ["fresh", "fine_tune", "cool_down"]
+
+
+def test_the_budget_is_never_exceeded():
+    for updates in (1, 2, 3, 10, 299, 4000):
+        for share in (0.0, 0.3, 1.0):
+            schedule = Scripted()
+            found = fine_tune(schedule, "m", FineTuneSpec(updates=updates, cool_down=share))
+            assert not found.flat  # all of it was used
+            assert found.updates == sum(r.updates for r in schedule.done["m"]) <= updates + 1
+            assert ("cool_down" in schedule.stages) == (share > 0)
+
+
+def test_passes_and_minutes_bound_it_too():
+    schedule = Scripted(rows=3200)  # 100 steps in a pass
+    fine_tune(schedule, "m", FineTuneSpec(epochs=3, minutes=30, cool_down=0.5))
+    hold = schedule.stages["fine_tune"][0]
+    assert (hold.stop.updates, hold.stop.minutes) == (200, 20)
+
+
+@pytest.mark.parametrize(("rows", "every"), [(10, FEWEST), (6400, 200), (10**6, MOST)])
+def test_dev_is_looked_at_after_a_pass_unless_that_is_very_short_or_long(rows, every):
+    schedule = Scripted(rows)
+    fine_tune(schedule, "m", FineTuneSpec())
+    assert schedule.stages["fine_tune"][0].stop.every == every
+
+
+def test_the_best_of_several_rates_starts_afresh():
+    schedule = Scripted(rate_1=(60.0, 400), rate_2=(70.0, 400), rate_3=(65.0, 400))
+    spec = FineTuneSpec(learning_rate=(1e-4, 3e-4, 1e-3), updates=4000)
+    found = fine_tune(schedule, "m", spec)
+    trials = [schedule.stages[f"rate_{n}"] for n in (1, 2, 3)]
+    assert [stage.optimizer.high for stage, _ in trials] == [1e-4, 3e-4, 1e-3]
+    assert [stage.stop.updates for stage, _ in trials] == [400] * 3
+    assert [before for _, before in trials] == [["fresh"]] * 3
+    stage, before = schedule.stages["fine_tune"]
+    assert (stage.optimizer.high, before) == (3e-4, ["fresh"])
+    assert found.learning_rate == 3e-4
+    assert found.tried == {"0.0001": 60.0, "0.0003": 70.0, "0.001": 65.0}
+
+
+def test_auto_is_a_list_of_rates():
+    auto = TeacherSpec(checkpoint="x", fine_tune="auto").fine_tune
+    assert isinstance(auto, FineTuneSpec)
+    assert auto.rates == AUTO_RATES
+    assert TeacherSpec(checkpoint="x").fine_tune.rates == (5e-4,)

@@ -1,0 +1,87 @@
+"""What a reader of a run's scores must be told before believing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tfdistil.data.example import Example
+from tfdistil.metrics.bootstrap import paired_bootstrap, retention
+from tfdistil.tasks import Prediction, Task, constant_score
+
+FAR_BELOW = 75.0
+"""Percent of the teacher's score under which a student is called far below it."""
+
+ABOVE = (
+    "More than 100 % of a teacher is no praise of the student: it also learns from the labels, and "
+    "here it has little to learn from its teacher."
+)
+"""What stands beside every share of the teacher above 100 %."""
+
+
+Predictions = Mapping[str, Sequence[Prediction]]
+"""By set."""
+
+
+def concerns(
+    task: Task,
+    sets: Mapping[str, Sequence[Example]],
+    found: Mapping[str, Predictions],
+    main: str,
+) -> list[str]:
+    """Sentences about a weak teacher, and about a student that has not learnt.
+
+    Args:
+        task: scores.
+        sets: labelled examples by set.
+        found: predictions by kind of system (`tfdistil.comparison.KINDS`) and set; ``teacher`` and
+            ``student`` are required.
+        main: the set that is reported on.
+    """
+    score = {
+        kind: {name: task.score(sets[name], rows)[task.metric] for name, rows in of_sets.items()}
+        for kind, of_sets in found.items()
+    }
+    students = [score[kind] for kind in ("student", "tflite") if kind in score]
+    kept = max(retention(of[name], score["teacher"][name]) for of in students for name in sets)
+    floor = constant_score(task, sets[main])
+    return [
+        *_teacher(task, sets[main], {kind: of[main] for kind, of in found.items()}, kept),
+        *_student(students[-1][main], score["teacher"][main], floor),
+    ]
+
+
+def _teacher(task: Task, examples: Sequence[Example], found: Predictions, kept: float) -> list[str]:
+    """Whether the teacher is better than a student that never had one."""
+    if "twin" not in found:
+        return [f"{ABOVE} Train the baseline (twin: true) to see."] if kept > 100 else []
+    test = paired_bootstrap(
+        task.statistics(examples, found["twin"]), task.statistics(examples, found["teacher"])
+    )
+    if test.low > 0:
+        return [ABOVE] if kept > 100 else []
+    verdict = "worse than" if test.high < 0 else "not shown to be better than"
+    return [
+        f"The teacher ({test.second:.1f}) is {verdict} the student without distillation "
+        f"({test.first:.1f}): {test.difference:+.1f} points, {test.confidence:.0f} % interval "
+        f"{test.low:+.1f} to {test.high:+.1f}. What is left of it says little about the student. "
+        "Train the teacher longer (models.teacher.fine_tune), start from a better checkpoint, or "
+        "ship the student without distillation."
+    ]
+
+
+def _student(own: float, teacher: float, floor: float) -> list[str]:
+    """Whether the student has learnt at all, and how far it is from its teacher."""
+    if own <= floor:
+        return [
+            f"The student has not learnt the task: it scores {own:.1f}, and the same answer to "
+            f"every text scores {floor:.1f}. Do not ship it. Give its stages more updates "
+            "(stop.updates), a higher learning rate, or more data."
+        ]
+    kept = retention(own, teacher)
+    if kept < FAR_BELOW:
+        return [
+            f"The student is far below its teacher: {own:.1f} of {teacher:.1f} ({kept:.0f} %). "
+            "Give its stages more updates (stop.updates), more unlabelled text (data.transfer, "
+            "data.augment), or choose a larger model."
+        ]
+    return []

@@ -1,0 +1,139 @@
+"""Fine-tuning on the labels until dev stops rising, as stages of a schedule.
+
+The learning rate rises, stays, and falls when the dev metric has stopped rising. How long that
+takes is found out and not asked for: where the decay is planned from the start, a budget that is
+too short looks like the end of learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfdistil.distill.schedule import Schedule
+from tfdistil.schema.models import FineTuneSpec
+from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+
+TRIAL = 0.1
+"""Share of the budget that each learning rate is tried on where there are several."""
+
+FEWEST, MOST = 100, 500
+"""Updates between two looks at dev; a pass over train where that is between them."""
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """How fine-tuning went.
+
+    Attributes:
+        learning_rate: the peak that was used.
+        tried: dev metric by learning rate, where several were tried.
+        updates: made with that rate.
+        flat: whether dev stopped rising before the budget was used up.
+    """
+
+    learning_rate: float
+    tried: dict[str, float]
+    updates: int
+    flat: bool
+
+
+def fine_tune(
+    schedule: Schedule, model: str, spec: FineTuneSpec, head: str = "logits"
+) -> FineTuned:
+    """Train a model of a schedule on ``train``, selected on ``dev``.
+
+    Stages that were finished in an earlier start are loaded, as those of any schedule.
+
+    Args:
+        schedule: holds the model and the sets; what is done is kept in its folder.
+        model: by its name in the schedule.
+        spec: rates, budget, patience.
+        head: the prefix of the model's logits.
+    """
+    passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
+    stages = _Stages(model, spec, head, max(FEWEST, min(passes, MOST)), spec.budget(passes))
+    rate, tried = spec.rates[0], {}
+    if len(spec.rates) > 1:
+        network = schedule.models[model].model
+        fresh = network.get_weights()
+        for number, candidate in enumerate(spec.rates, 1):
+            tried[candidate] = _run(schedule, stages.trial(number, candidate))[0]
+            network.set_weights(fresh)
+        rate = max(tried, key=lambda candidate: tried[candidate])
+    hold = stages.hold(rate)
+    _, held = _run(schedule, hold)
+    made = held
+    if spec.cool_down:
+        made += _run(schedule, stages.cool_down(rate, held))[1]
+    return FineTuned(
+        rate, {f"{at:g}": score for at, score in tried.items()}, made, held < stages.held_at_most
+    )
+
+
+def _run(schedule: Schedule, stage: StageSpec) -> tuple[float, int]:
+    """The best dev metric of a stage of one phase, and its updates."""
+    schedule.run([stage])
+    result = schedule.done[stage.student][-1]
+    return result.best, result.updates
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """The stages that fine-tuning may have."""
+
+    model: str
+    spec: FineTuneSpec
+    head: str
+    every: int
+    budget: int
+
+    @property
+    def held_at_most(self) -> int:
+        """Updates at the peak that leave enough of the budget for the way down."""
+        return max(1, round(self.budget / (1 + self.spec.cool_down)))
+
+    def trial(self, number: int, rate: float) -> StageSpec:
+        """A part of the budget, up and down."""
+        updates = max(1, round(TRIAL * self.budget))
+        return self._stage(
+            f"rate_{number}", rate, "linear", StopSpec(updates=updates, every=updates)
+        )
+
+    def hold(self, rate: float) -> StageSpec:
+        """At the peak until dev has stopped rising."""
+        minutes = self.spec.minutes
+        stop = StopSpec(
+            updates=self.held_at_most,
+            every=self.every,
+            patience=self.spec.patience,
+            minutes=None if minutes is None else minutes / (1 + self.spec.cool_down),
+        )
+        return self._stage("fine_tune", rate, "constant", stop)
+
+    def cool_down(self, rate: float, held: int) -> StageSpec:
+        """From the best weights down to a rate of zero."""
+        updates = max(1, round(self.spec.cool_down * held))
+        stop = StopSpec(updates=updates, every=max(1, min(self.every, -(-updates // 5))))
+        return self._stage("cool_down", rate, "linear", stop)
+
+    def _stage(self, name: str, rate: float, shape: str, stop: StopSpec) -> StageSpec:
+        assert isinstance(stop.updates, int)
+        rising = min(
+            self.spec.warmup, stop.updates // 10 if shape == "linear" else stop.updates // 2
+        )
+        return StageSpec(
+            name=name,
+            terms=[TermSpec(loss="cross_entropy", stream="train", head=self.head)],
+            teacher=None,
+            student=self.model,
+            optimizer=OptimizerSpec(
+                high=rate,
+                schedule=shape,
+                warmup=rising / stop.updates,
+                layer_decay=self.spec.layer_decay,
+                weight_decay=self.spec.weight_decay,
+                clip=1.0,
+            ),
+            batch_size=self.spec.batch_size,
+            stop=stop,
+        )
