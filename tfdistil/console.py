@@ -120,7 +120,7 @@ class ProgressBar(keras.callbacks.Callback):
     def __init__(self, screen: Screen, name: str, updates: int):
         super().__init__()
         self.screen, self.name, self.updates = screen, name, updates
-        self.done = 0
+        self.done, self.checked = 0, ""
         self.update: Callable[[int, str], None] = lambda done, note: None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
@@ -131,9 +131,14 @@ class ProgressBar(keras.callbacks.Callback):
         """Move it; the loss is read now and then only, since reading it waits for the device."""
         self.screen.heed()
         self.done += 1
-        note = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
         if self.done % 10 == 0 or self.done == self.updates:
-            self.update(self.done, note)
+            loss = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
+            self.update(self.done, f"{loss} {self.checked}".strip())
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Note the last check and the best one; `BestWeights`, which comes first, has made it."""
+        if logs and "monitored" in logs:
+            self.checked = f"check {logs['monitored']:.2f}, best {logs['best']:.2f}"
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Close it."""

@@ -125,6 +125,12 @@ def train_teacher(work: Run) -> dict[str, Any]:
     facts: dict[str, Any] = {"parameters": teacher.model.count_params()}
     if spec.fine_tune is not False:
         schedule = _schedule(work, {"teacher": teacher}, work.recipe.teacher_seed)
+        passes = f"{spec.fine_tune.epochs} passes or " if spec.fine_tune.epochs else ""
+        minutes = f" or {spec.fine_tune.minutes:g} minutes" if spec.fine_tune.minutes else ""
+        work.screen.line(
+            f"  fine-tuning until dev stops rising, {passes}{spec.fine_tune.updates:,} updates"
+            f"{minutes} at the most"
+        )
         tuned = fine_tune(schedule, "teacher", spec.fine_tune)
         facts["fine_tune"] = asdict(tuned)
         if not tuned.flat:

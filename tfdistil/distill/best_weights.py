@@ -81,7 +81,7 @@ class BestWeights(keras.callbacks.Callback):
         """Updates made."""
         return self.batches // self.accumulate
 
-    def _consider(self, epoch: int, logs: dict[str, float]) -> None:
+    def _consider(self, epoch: int, logs: dict[str, float]) -> float:
         value = float(self.evaluate())
         gain = self.sign * (value - self.best_value) if self.best_weights else np.inf
         self.waited = 0 if gain > 0 else self.waited + self.patience.counts(value, self.done)
@@ -89,6 +89,7 @@ class BestWeights(keras.callbacks.Callback):
             self.best_value, self.best_weights = value, self.student.get_weights()
         row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
         self.record({**row, **{k: float(v) for k, v in logs.items()}})
+        return value
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
         """Score the weights as they are."""
@@ -102,8 +103,10 @@ class BestWeights(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
-        """Score, keep or count."""
-        self._consider(epoch + 1, logs or {})
+        """Score, keep or count; the callbacks after this one find what came of it in the logs."""
+        value = self._consider(epoch + 1, logs or {})
+        if logs is not None:
+            logs |= {"monitored": value, "best": self.best_value}
         checks = self.patience.checks
         late = self.minutes is not None and time.monotonic() - self.start > 60 * self.minutes
         if late or (checks is not None and self.waited >= checks):

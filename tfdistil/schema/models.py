@@ -44,7 +44,7 @@ class HashingSpec(Part):
     eos: bool = Field(False, description="a token after the last word")
 
 
-AUTO_RATES = (2e-4, 5e-4, 1e-3)
+AUTO_RATES = (1e-4, 3e-4, 1e-3)
 """The peaks that ``fine_tune: auto`` tries."""
 
 _Rate = Annotated[Float, Field(gt=0)]
@@ -68,11 +68,11 @@ class FineTuneSpec(Part):
             custom_error_message="Input should be a learning rate or a list of them",
         ),
     ] = Field(
-        5e-4,
+        7e-4,
         description="peak, of the heads; of a list, each is tried on a tenth of the budget and the "
-        "best on dev is used (`fine_tune: auto`: 2e-4, 5e-4, 1e-3)",
+        "best on dev is used (`fine_tune: auto`: 1e-4, 3e-4, 1e-3)",
     )
-    layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
+    layer_decay: Float = Field(0.7, gt=0, le=1, description="factor per layer from the top")
     warmup: Int = Field(100, ge=0, description="updates spent rising")
     updates: Int = Field(4000, ge=1, description="optimizer steps at the most")
     epochs: Int | None = Field(None, ge=1, description="passes over train at the most; none: any")
