@@ -7,13 +7,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
 
-from tfdistil.schema.parts import Float, Int, OpenPart, Part
+from tfdistil.schema.parts import (
+    Float,
+    Name,
+    OpenPart,
+    Part,
+    Rows,
+    Seed,
+    Size,
+    Updates,
+    Whole,
+)
+
+MOST_LAYERS = 1000
+MOST_PIECES = 10**7
 
 
 class EmbeddingSpec(Part):
     """The student's word embeddings."""
 
-    width: Int = Field(50, ge=1, description="E")
+    width: Size = Field(50, description="E")
     init: Literal["random", "svd", "pca_ppa", "teacher", "vectors"] = Field(
         "svd",
         description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
@@ -21,7 +34,7 @@ class EmbeddingSpec(Part):
     of: Literal["tuned", "pretrained"] = Field(
         "tuned", description="which table of the teacher's: after fine-tuning or the checkpoint's"
     )
-    directions: Int = Field(14, ge=1, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
+    directions: Size = Field(14, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
     vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
 
     @model_validator(mode="after")
@@ -34,7 +47,7 @@ class EmbeddingSpec(Part):
 class HashingSpec(Part):
     """The ternary features of a word, for students that read hashes: docs/projection.md."""
 
-    families: dict[str, Int] = Field(
+    families: dict[str, Size] = Field(
         {"murmur": 1024}, min_length=1, description="hash family to its features"
     )
     map: str = Field("operator", description="two bits to a ternary value")
@@ -47,35 +60,41 @@ class HashingSpec(Part):
 class FineTuneSpec(Part):
     """How the teacher learns the task: cross-entropy on the labelled sentences."""
 
-    epochs: Int = Field(4, ge=1, description="passes over train")
+    epochs: Updates = Field(4, description="passes over train")
     learning_rate: Float = Field(1e-4, gt=0, description="peak, of the top layers")
     layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer from the top")
     warmup: Float = Field(0.1, ge=0, lt=1, description="share of the updates spent rising")
     schedule: Literal["cosine", "linear", "constant"] = Field("linear", description="the way down")
     weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
-    batch_size: Int = Field(32, ge=1, description="rows in a step")
-    patience: Int | None = Field(None, ge=1, description="epochs without a better dev metric")
+    batch_size: Rows = Field(32, description="rows in a step")
+    patience: Updates | None = Field(None, description="epochs without a better dev metric")
 
 
 class PretrainSpec(Part):
     """Masked-language pre-training on the sentences of train and transfer, without labels."""
 
-    updates: Int = Field(2000, ge=1, description="optimizer steps")
+    updates: Updates = Field(2000, description="optimizer steps")
     learning_rate: Float = Field(1e-3, gt=0, description="peak")
-    batch_size: Int = Field(64, ge=1, description="rows in a step")
+    batch_size: Rows = Field(64, description="rows in a step")
     probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
 
 
 class ScratchSpec(Part):
     """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
 
-    layers: Int = Field(4, ge=1, description="blocks")
-    width: Int = Field(128, ge=1, description="hidden size")
-    heads: Int = Field(4, ge=1, description="attention heads")
-    inner: Int = Field(512, ge=1, description="feed-forward size")
-    vocabulary: Int = Field(4000, ge=100, description="word pieces")
+    layers: Whole = Field(4, ge=1, le=MOST_LAYERS, description="blocks")
+    width: Size = Field(128, description="hidden size")
+    heads: Size = Field(4, description="attention heads, which divide width")
+    inner: Size = Field(512, description="feed-forward size")
+    vocabulary: Whole = Field(4000, ge=100, le=MOST_PIECES, description="word pieces")
     lowercase: bool = Field(False, description="fold case in the tokenizer")
     pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> ScratchSpec:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads")
+        return self
 
 
 def _fine_tune_branch(value: Any) -> str | None:
@@ -97,10 +116,9 @@ class TeacherSpec(Part):
             custom_error_message="Input should be a mapping or false",
         ),
     ] = Field(FineTuneSpec(), description="`false` for a checkpoint already tuned to the task")
-    max_length: Int = Field(128, ge=8, description="pieces in a window, special tokens included")
-    seed: Int | None = Field(
+    max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
+    seed: Seed | None = Field(
         None,
-        ge=0,
         description="of its training; none: that of the recipe. With a number, students of "
         "several seeds learn from one teacher",
     )
@@ -115,7 +133,7 @@ class TeacherSpec(Part):
 class TokenizerSpec(Part):
     """A WordPiece vocabulary of the student's own, made from train and transfer."""
 
-    vocabulary: Int = Field(8000, ge=100, description="word pieces")
+    vocabulary: Whole = Field(8000, ge=100, le=MOST_PIECES, description="word pieces")
     lowercase: bool = Field(False, description="fold case")
 
 
@@ -138,8 +156,8 @@ class StudentSpec(OpenPart):
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
-    heads: list[str] = Field(["labels"], min_length=1, description="named heads")
-    max_length: Int = Field(128, ge=8, description="pieces in a window")
+    heads: list[Name] = Field(["labels"], min_length=1, description="named heads")
+    max_length: Size = Field(128, ge=8, description="pieces in a window")
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
