@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -25,11 +26,19 @@ def swallow() -> None:
 
 
 def test_what_was_swallowed_is_raised_again():
-    with Interrupt() as interrupt:
-        interrupt.heed()
-        swallow()
-        with pytest.raises(KeyboardInterrupt):
+    heeded = []
+
+    def work() -> None:
+        with Interrupt() as interrupt:
             interrupt.heed()
+            heeded.append("before")
+            swallow()
+            interrupt.heed()
+            heeded.append("after")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert heeded == ["before"]
 
 
 def test_what_nobody_swallows_comes_through_at_once():
@@ -39,11 +48,63 @@ def test_what_nobody_swallows_comes_through_at_once():
 
 def test_the_handler_is_put_back():
     before = signal.getsignal(signal.SIGINT)
+    hook = sys.unraisablehook
     with Interrupt() as interrupt:
         assert signal.getsignal(signal.SIGINT) != before
-        swallow()
+        assert sys.unraisablehook != hook
     assert signal.getsignal(signal.SIGINT) == before
+    assert sys.unraisablehook == hook
     interrupt.heed()
+
+
+def test_what_was_swallowed_last_ends_the_block():
+    with pytest.raises(KeyboardInterrupt), Interrupt():
+        swallow()
+
+
+def test_an_error_that_a_library_made_of_it_is_ctrl_c():
+
+    def call() -> None:
+        with Interrupt():
+            swallow()
+            raise ValueError("None values not supported")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        call()
+    assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(ValueError, match="an error of its own"), Interrupt():
+        raise ValueError("an error of its own")
+
+
+class Fragile:
+    """Complains when it is destroyed, as what was being made when the key was pressed does."""
+
+    def __init__(self, complain):
+        self.complain = complain
+
+    def __del__(self):
+        self.complain()
+
+
+def fail() -> None:
+    raise KeyError("half made")
+
+
+def test_destructors_are_silent_once_it_came_and_heard_before(monkeypatch):
+    heard: list[type] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: heard.append(found.exc_type))
+
+    def stopped() -> None:
+        with Interrupt() as interrupt:
+            Fragile(fail)
+            assert heard == [KeyError]
+            Fragile(press)
+            Fragile(fail)
+            interrupt.heed()
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert heard == [KeyError]
 
 
 def test_an_ignored_signal_stays_ignored():

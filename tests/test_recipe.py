@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from tfdistil.errors import RecipeError
+from tfdistil.printable import printable
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import SHIPPED, load_recipe, load_tree, override, parse_recipe
 from tfdistil.schema.models import FineTuneSpec, StudentSpec, TeacherSpec
@@ -301,11 +305,169 @@ def test_an_override_changes_one_place_of_an_alias(write):
     assert load_recipe(write(merged)).distill[1].optimizer.high == 1e-4
 
 
-def test_aliases_without_end_are_refused(write):
-    lines = ["k0: &k0 [1]"]
-    for i in range(1, 9):
-        lines.append(f"k{i}: &k{i} [{', '.join([f'*k{i - 1}'] * 9)}]")
-    assert message_of(write("\n".join(lines))) == "r.yaml: its aliases unfold without end"
+def bomb(first: str, row: str) -> str:
+    """Nine levels of nine aliases each."""
+    rows = (row.format(i=i, nine=", ".join([f"*k{i - 1}"] * 9)) for i in range(1, 10))
+    return "\n".join([first, *rows])
+
+
+DEEP = "".join("\n" + " " * level + "a:" for level in range(60))
+REFUSED = {
+    "a bomb of lists": (
+        bomb("k0: &k0 [1]", "k{i}: &k{i} [{nine}]"),
+        "6: more than 20,000 parts, aliases unfolded",
+    ),
+    "a bomb of plain values": (
+        bomb("k0: &k0 x", "k{i}: &k{i} [{nine}]"),
+        "6: more than 20,000 parts, aliases unfolded",
+    ),
+    "a bomb of merges": (
+        bomb("k0: &k0 {a: 1}", "k{i}: &k{i} {{<<: [{nine}], b{i}: 1}}"),
+        "5: more than 20,000 parts, aliases unfolded",
+    ),
+    "too many keys": (
+        "".join(f"k{i}: 0\n" for i in range(20_000)),
+        "10000: more than 20,000 parts, aliases unfolded",
+    ),
+    "a merge with itself": (
+        "a: &a\n  <<: *a\n",
+        "2: the alias *a stands within what it stands for",
+    ),
+    "a list in itself": ("a: &a [*a]\n", "1: the alias *a stands within what it stands for"),
+    "an anchor twice": ("a: &a 1\nb: &a 2\n", "2: the anchor &a is there twice"),
+    "too deep": (DEEP, "52: more than 50 levels of mappings and lists"),
+    "a python object": (
+        'name: !!python/object/apply:os.system ["true"]\n',
+        "1: tags (!) have no meaning here; quote what is text",
+    ),
+    "an unknown tag": ("name: !secret x\n", "1: tags (!) have no meaning here; quote what is text"),
+    "another YAML": (
+        "%YAML 1.1\n---\ntwin: no\n",
+        "2: a recipe is YAML 1.2; remove the line that begins with %YAML",
+    ),
+    "an escape code": ('name: "\\x1b[31m"\n', "1: text with the character '\\x1b'"),
+    "half a pair": ('name: "\\ud800"\n', "1: text with the character '\\ud800'"),
+    "NUL in a path": ('a: {path: "a\\0b"}\n', "1: text with the character '\\x00'"),
+    "no date": ("name: 2020-13-45\n", " not valid YAML: month must be in 1..12"),
+    "no character": ('name: "\\U99999999"\n', " not valid YAML: Python int too large"),
+    "too many digits": ("seed: " + "9" * 5000, " not valid YAML: Exceeds the limit"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused_before_it_is_built(write, case):
+    text, message = REFUSED[case]
+    start = time.process_time()
+    assert message_of(write(text)).startswith(f"r.yaml:{message}")
+    assert time.process_time() - start < 5
+    if len(text) < 1000 and "---" not in text:
+        (value,) = re.findall(r"\A\w+: (.*)\n?\Z", text) or [f"[{text}]"]
+        with pytest.raises(RecipeError, match="--set a="):
+            override({}, [f"a={value}"])
+
+
+def test_a_recipe_of_megabytes_is_refused(write):
+    assert message_of(write("# " + "x" * (1 << 18))) == (
+        "r.yaml: more than 262,144 bytes, which is no recipe"
+    )
+
+
+@pytest.mark.parametrize("make", ["fifo", "device", "folder"])
+def test_a_recipe_is_a_regular_file(tmp_path, make):
+    path = tmp_path / "r.yaml"
+    says = "not a regular file"
+    if make == "fifo":
+        os.mkfifo(path)
+    elif make == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+        says = "Is a directory"
+    assert message_of(path) == f"r.yaml: cannot be read ({says})"
+    base = tmp_path / "own.yaml"
+    base.write_text("base: r.yaml\n", "utf-8")
+    with pytest.raises(RecipeError, match=r"r\.yaml: cannot be read"):
+        load_recipe(base)
+
+
+def test_paths_that_no_system_has(tmp_path, write):
+    assert "cannot be read (File name too long)" in message_of(tmp_path / ("x" * 300))
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    assert "cannot be read" in message_of(write("base: loop.yaml\n"))
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a.b", "", "a b", "x" * 51, '"a\\n"', "."])
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("  student:\n", "  {name}:\n    kind: bilstm\n  student:\n", "models."),
+        ("[labels, logits]", "[labels, logits, {name}]", "models.student.heads.2"),
+        ("name: second", "name: {name}", "distill.1.name"),
+    ],
+)
+def test_names_become_no_paths(write, name, old, new, place):
+    given = name if name else '""'
+    message = message_of(write(changed(old, new.replace("{name}", given))))
+    assert f"`{place}" in message
+    assert "a name has 1 to 50 letters, digits, _ and -" in message
+    assert "\n" not in message
+
+
+def test_names_may_be_in_any_script(write):
+    text = changed("name: second", "name: zweite-Stufe_二")
+    assert load_recipe(write(text)).distill[1].name == "zweite-Stufe_二"
+
+
+HUGE = "0x" + "f" * 6000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("seed: 7", "seed: 4294967296", "24: `seed`: Input should be less than or equal to 42949"),
+        ("seed: 7", f"seed: {HUGE}", "24: `seed`: Input should be less than or equal to 42949"),
+        ("{high: 1e-4}", "{}\n    batch_size: 1e24", "22: `distill.1.batch_size`: Input should be"),
+        ("{high: 1e-4}", "{}\n    batch_size: 100000", "22: `distill.1.batch_size`: Input should"),
+        ("{high: 1e-4}", "{}\n    accumulate: 100000", "22: `distill.1.accumulate`: Input should"),
+        ("{high: 1e-4}", "{}\n    stop: {epochs: 10000000000}", "22: `distill.1.stop.epochs`"),
+        ("{high: 1e-4}", "{}\n    stop: {updates: 10000000000}", "22: `distill.1.stop.updates`"),
+        ("{high: 1e-4}", "{}\n    groups: []", "22: `distill.1.groups`: List should have at least"),
+        ("width: 4", f"width: {HUGE}", "14: `models.student.width`: Input should be less than or"),
+        ("width: 4", "width: 2020-01-01", "14: `models.student.width`: Input should be a number"),
+        ("width: 4", "width: [{1: 2}]", "14: `models.student.width`: Keys should be strings"),
+        ("epochs: 2", "batch_size: 70000", "11: `models.teacher.fine_tune.batch_size`"),
+        ("{layers: 1}", "{layers: 1000000}", "9: `models.teacher.scratch.layers`"),
+        ("{layers: 1}", "{width: 100000}", "9: `models.teacher.scratch.width`"),
+        ("{layers: 1}", "{width: 10, heads: 4}", "9: `models.teacher.scratch`: width 10 is not"),
+        ("{layers: 1}", "{vocabulary: 99999999}", "9: `models.teacher.scratch.vocabulary`"),
+        ("language: no", "limit: 99999999999", "6: `data.train.0.limit`"),
+        ("name: small", f"name: {'x' * 300}", "1: `name`: String should have at most 200"),
+        ("seed: 7", "export: {length: 100000}", "24: `export.length`"),
+        ("seed: 7", "benchmark: {queries: 100000000}", "24: `benchmark.queries`"),
+    ],
+)
+def test_numbers_that_no_training_could_have(write, old, new, says):
+    message = message_of(write(changed(old, new)))
+    assert message.startswith(f"r.yaml:{says}")
+    assert len(message) < 200
+
+
+def test_the_largest_seed_is_one(write):
+    assert load_recipe(write(changed("seed: 7", "seed: 4294967295"))).seed == 2**32 - 1
+
+
+def test_messages_stay_short(write):
+    wide = "{" + ", ".join(f"k{i}: 1" for i in range(3000)) + "}"
+    message = message_of(write(changed("{high: 1e-4}", wide)))
+    assert message.count("\n") == 20
+    assert message.endswith("and 2980 more")
+    message = message_of(write(changed("task: tags", f"task: {'x' * 200_000}")))
+    assert len(message) < 500
+    assert len(str(RecipeError("x" * 2_500_000))) < 4000
+
+
+def test_control_characters_of_a_message_are_escaped():
+    assert str(RecipeError("a\x1b[31m\u202e\ud800\nb")) == "a\\x1b[31m\\u202e\\ud800\nb"
 
 
 def test_control_characters_are_refused(write):
@@ -381,7 +543,7 @@ def test_an_override_into_a_plain_value(write, assignment):
 @pytest.mark.parametrize("value", ["[", "a\0b", "*nowhere"])
 def test_an_override_with_a_broken_value(write, value):
     message = message_of(write(LINES), [f"name={value}"])
-    assert message.startswith(f"--set name={value}: not valid YAML: ")
+    assert message.startswith(f"--set name={printable(value)}: not valid YAML: ")
 
 
 def test_the_resolved_recipe_reads_back_equal(write):

@@ -168,3 +168,12 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, recipe, monkeypatc
     monkeypatch.setattr("tfdistil.run_folder.FileLock.acquire", refuse)
     with RunFolder(tmp_path, recipe).alone():
         pass
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"steps": []}', "[" * 100_000])
+def test_a_damaged_manifest_says_what_to_do(tmp_path, recipe, text):
+    folder = RunFolder(tmp_path / "run", recipe)
+    (folder.path / "manifest.json").write_text(text, "utf-8")
+    for given in (recipe, None):
+        with pytest.raises(RunError, match=r"manifest\.json: damaged.*remove the folder"):
+            RunFolder(folder.path, given)

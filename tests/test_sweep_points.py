@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.recipe_file import load_recipe, load_tree, look_up, override
 from tfdistil.run_folder import RunFolder
 from tfdistil.sweep_points import (
+    RECORD,
     Point,
     plan_sweep,
     record_points,
@@ -81,6 +83,7 @@ def test_values_are_yaml_and_names_are_those_of_folders(text, names, given):
 PRINTABLE = st.text(st.characters(exclude_categories=["C"]), max_size=30)
 
 
+@settings(deadline=None)
 @given(
     st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.none(), PRINTABLE)
 )
@@ -185,3 +188,21 @@ def test_a_key_leads_to_what_it_overrides():
     assert look_up(tree, "distill.0.batch_size") == look_up(tree, "distill.joint.batch_size") == 16
     for nowhere in ("nix", "distill.nix.stop", "distill.7", "name.x"):
         assert look_up(tree, nowhere) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "says"),
+    [
+        ("{", "damaged"),
+        ("[" * 100_000, "damaged"),
+        ("[]", "not the record of a sweep"),
+        ('{"points": [{"name": "a"}]}', "not the record of a sweep"),
+        ('{"points": [{"name": "../x", "label": "", "assignments": []}]}', "'../x' is no name"),
+        ('{"points": [{"name": "/tmp", "label": "", "assignments": []}]}', "'/tmp' is no name"),
+        ('{"points": [{"name": "..", "label": "", "assignments": []}]}', "'..' is no name"),
+    ],
+)
+def test_a_record_leads_nowhere_else(tmp_path, record, says):
+    (tmp_path / RECORD).write_text(record, "utf-8")
+    with pytest.raises(RunError, match=re.escape(says)):
+        recorded_points(tmp_path)

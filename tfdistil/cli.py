@@ -325,6 +325,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 2
     except KeyboardInterrupt:
+        # What was half made when the key was pressed complains as it is taken apart.
+        sys.unraisablehook = lambda unraisable: None
         return 130
     except BrokenPipeError:
         sys.stderr.close()

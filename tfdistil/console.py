@@ -45,8 +45,10 @@ class Screen:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._interrupt.__exit__(*error)
-        self._open.__exit__(*error)
+        try:
+            self._open.__exit__(*error)
+        finally:
+            self._interrupt.__exit__(*error)
 
     def heed(self) -> None:
         """Raises KeyboardInterrupt if Ctrl-C was pressed and something swallowed it."""

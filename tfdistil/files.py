@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tfdistil.errors import RunError
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -42,6 +46,32 @@ def new_folder(path: Path) -> Iterator[Path]:
     yield partial
     shutil.rmtree(path, ignore_errors=True)
     partial.rename(path)
+
+
+def read_json(path: Path) -> Any:
+    """The JSON of a file of a run.
+
+    Raises:
+        RunError: no JSON, or nested deeper than Python reads it.
+        OSError: a file that cannot be read.
+    """
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path}: damaged ({error}); remove the folder and run again") from None
+
+
+def check_regular(path: Path) -> None:
+    """Make sure that reading a path comes to an end: not a pipe, not a device, not a folder.
+
+    Raises:
+        OSError: it is none of a regular file, or there is none.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 def beside(base: Path, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from tfdistil.encoders import (
     word_embeddings,
 )
 from tfdistil.errors import CheckpointError, RecipeError
-from tfdistil.files import beside, write_json
+from tfdistil.files import beside, read_json, write_json
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import QuantizedSpec, StudentSpec, TeacherSpec
 from tfdistil.student_inputs import READS, alignment, sentences
@@ -262,8 +261,8 @@ def save_student(student: Student, folder: Path) -> None:
 
 def load_student(folder: Path) -> Student:
     """Read what `save_student` wrote."""
-    arguments = json.loads((folder / "student.json").read_text("utf-8"))
-    settings = json.loads((folder / "featurizer.json").read_text("utf-8"))
+    arguments = read_json(folder / "student.json")
+    settings = read_json(folder / "featurizer.json")
     assets = {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
     featurizer = featurizer_from_assets(settings, assets)
     arguments["outputs"] = {name: (level, size) for name, level, size in arguments["outputs"]}

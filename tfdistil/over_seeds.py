@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tfdistil.errors import RunError
+from tfdistil.files import read_json
 
 
 def over_seeds(folders: Sequence[Path]) -> str:
@@ -59,7 +59,7 @@ def _metrics(folder: Path) -> dict[str, Any]:
     file = folder / "metrics.json"
     if not file.is_file():
         raise RunError(f"{folder}: no metrics.json; give folders of finished runs")
-    return json.loads(file.read_text("utf-8"))
+    return read_json(file)
 
 
 def _spread(values: Sequence[float]) -> str:

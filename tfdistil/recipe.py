@@ -15,8 +15,11 @@ from ruamel.yaml import YAML
 
 from tfdistil.schema.data import DataSpec, TaskSpec
 from tfdistil.schema.models import ModelSpec, QuantizedSpec, StudentSpec, TeacherSpec
-from tfdistil.schema.parts import Float, Int, Part
+from tfdistil.schema.parts import Float, Name, Part, Rows, Seed, Whole
 from tfdistil.schema.stages import StageSpec
+
+MOST_UNROLLED = 4096
+"""Steps of a recurrence that the file for the device holds one by one."""
 
 
 class ExportSpec(Part):
@@ -25,14 +28,18 @@ class ExportSpec(Part):
     head: str = Field("labels", description="the head that is kept")
     quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
     max_drop: Float = Field(0.5, ge=0, description="points of the dev metric that may be lost")
-    length: Int | None = Field(None, ge=4, description="pieces per call; none: fits 99 % of dev")
-    batch: Int = Field(32, ge=1, description="rows of the batched signature")
+    length: Whole | None = Field(
+        None, ge=4, le=MOST_UNROLLED, description="pieces per call; none: fits 99 % of dev"
+    )
+    batch: Rows = Field(32, description="rows of the batched signature")
 
 
 class BenchmarkSpec(Part):
     """What is timed beside the exported student."""
 
-    queries: Int = Field(1000, ge=100, description="timed calls per model, after a warm-up")
+    queries: Whole = Field(
+        1000, ge=100, le=10**7, description="timed calls per model, after a warm-up"
+    )
     reference: Literal["mbert-shape"] | None = Field(
         None, description="also time an mBERT-shaped model with random weights"
     )
@@ -44,17 +51,17 @@ class Recipe(Part):
     base: str | None = Field(
         None, description="a shipped recipe or a file that gives the keys that are not here"
     )
-    name: str = Field("run", description="title of the report")
+    name: str = Field("run", max_length=200, description="title of the report")
     task: TaskSpec = Field(description="the task; a bare word is its kind")
     data: DataSpec = Field(description="see data")
-    models: dict[str, ModelSpec] = Field(
+    models: dict[Name, ModelSpec] = Field(
         description="by name: `teacher`, `student`, and any others a schedule names"
     )
     distill: list[StageSpec] = Field(min_length=1, description="the stages in order")
     twin: bool = Field(True, description="also train the student without the teacher (D0)")
     export: ExportSpec = Field(ExportSpec(), description="see export")
     benchmark: BenchmarkSpec = Field(BenchmarkSpec(), description="see benchmark")
-    seed: Int = Field(13, ge=0, description="of data, initialisation and training")
+    seed: Seed = Field(13, description="of data, initialisation and training")
 
     @field_validator("task", mode="before")
     @classmethod

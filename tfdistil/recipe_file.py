@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import ValidationError
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.reader import ReaderError
 
+from tfdistil.bounded_yaml import BadYaml, load_file, load_text
 from tfdistil.errors import RecipeError
+from tfdistil.printable import listed, one_line, shortened, shown
 from tfdistil.recipe import Recipe
 from tfdistil.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parent / "recipes"
-MOST_PARTS = 10_000
-"""Mappings and lists of a file; one with more unfolds aliases within aliases."""
+MOST_PROBLEMS = 20
+"""Lines of an error; what one slip breaks in a long list is told by the first of them."""
 
 
 def _line_of(node: Any, location: Sequence[int | str]) -> int | None:
@@ -38,8 +38,12 @@ def _describe(error: Any, location: str) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown key `{location}`"
     message = error["msg"].removeprefix("Value error, ")
-    came = "" if isinstance(error["input"], Mapping) else f"; got {error['input']!r}"
+    came = "" if isinstance(error["input"], Mapping) else f"; got {shown(error['input'])}"
     return f"`{location}`: {message}{came}" if location else message
+
+
+def _dotted(location: Sequence[Any]) -> str:
+    return ".".join(shortened(one_line(str(part)), 80) for part in location)
 
 
 def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
@@ -58,7 +62,9 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
             location = [part for part in error["loc"] if part not in BRANCHES]
             line = _line_of(tree, location)
             where = f"{name}:{line}" if line else name
-            lines.append(f"{where}: {_describe(error, '.'.join(map(str, location)))}")
+            lines.append(f"{where}: {_describe(error, _dotted(location))}")
+        if len(lines) > MOST_PROBLEMS:
+            lines[MOST_PROBLEMS:] = [f"and {len(lines) - MOST_PROBLEMS} more"]
         raise RecipeError("\n".join(lines)) from None
 
 
@@ -66,28 +72,11 @@ def load_tree(path: str | Path) -> Any:
     """The YAML of a recipe file, with line numbers. What aliases share has become copies.
 
     Raises:
-        RecipeError: a missing file or broken YAML, with the line, or aliases that unfold to more
-            than `MOST_PARTS` mappings and lists.
+        RecipeError: see `tfdistil.bounded_yaml.load_file`.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        tree = YAML().load(text)
-        _unshare(tree, {id(tree)})
-        return tree
-    except OSError as error:
-        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise RecipeError(f"{path}: not UTF-8 (byte {error.start})") from None
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise RecipeError(f"{path}:{line}: not valid YAML: {error.problem}") from None
-    except RecursionError:
-        raise RecipeError(f"{path}: its aliases unfold without end") from None
-    except ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise RecipeError(
-            f"{path}:{line}: not valid YAML: the character {chr(error.character)!r}"
-        ) from None
+    tree = load_file(path)
+    _unshare(tree, {id(tree)})
+    return tree
 
 
 def _unshare(node: Any, seen: set[int]) -> None:
@@ -102,8 +91,6 @@ def _unshare(node: Any, seen: set[int]) -> None:
         if id(value) in seen:
             value = node[key] = deepcopy(value)
         seen.add(id(value))
-        if len(seen) > MOST_PARTS:
-            raise RecursionError
         _unshare(value, seen)
 
 
@@ -118,11 +105,7 @@ def override(tree: Any, assignments: Sequence[str]) -> None:
         path, equals, text = assignment.partition("=")
         if not equals:
             raise RecipeError(f"--set {assignment}: expected key=value, e.g. seed=7")
-        try:
-            value = YAML(typ="safe").load(text)
-        except YAMLError as error:
-            problem = getattr(error, "problem", None) or "a control character"
-            raise RecipeError(f"--set {assignment}: not valid YAML: {problem}") from None
+        value = plain_value(text, f"--set {assignment}")
         node, keys = tree, path.split(".")
         for key in keys[:-1]:
             node = _step(node, key, assignment)
@@ -132,6 +115,18 @@ def override(tree: Any, assignments: Sequence[str]) -> None:
         elif not isinstance(node, MutableMapping):
             raise RecipeError(f"--set {assignment}: {last!r} leads into a plain value")
         node[last] = value
+
+
+def plain_value(text: str, where: str) -> Any:
+    """What the YAML of a command's argument stands for.
+
+    Raises:
+        RecipeError: see `tfdistil.bounded_yaml.load_text`; it begins with ``where``.
+    """
+    try:
+        return _plain(load_text(text, YAML(typ="safe")))
+    except BadYaml as error:
+        raise RecipeError(f"{where}: {error}") from None
 
 
 def _named(item: Mapping[str, Any]) -> Any:
@@ -144,10 +139,10 @@ def _step(node: Any, key: str, assignment: str) -> Any:
         for item in node:
             if isinstance(item, Mapping) and _named(item) == key:
                 return item
-        if key.isdigit() and int(key) < len(node):
-            return node[int(key)]
-        names = [str(_named(i)) for i in node if isinstance(i, Mapping)]
-        raise RecipeError(f"--set {assignment}: no {key!r} here; there are {', '.join(names)}")
+        if (index := _index(key)) is not None and index < len(node):
+            return node[index]
+        names = listed(_named(i) for i in node if isinstance(i, Mapping))
+        raise RecipeError(f"--set {assignment}: no {key!r} here; there are {names}")
     if isinstance(node, MutableMapping):
         if node.get(key) is None:  # left out, or null as in a resolved recipe
             node[key] = {}
@@ -155,12 +150,17 @@ def _step(node: Any, key: str, assignment: str) -> Any:
     raise RecipeError(f"--set {assignment}: {key!r} leads into a plain value")
 
 
+def _index(key: str) -> int | None:
+    return int(key) if key.isdecimal() and len(key) < 6 else None
+
+
 def look_up(tree: Any, key: str) -> Any:
     """The value that ``key=...`` would override; None where the key leads nowhere."""
     for part in key.split("."):
         if isinstance(tree, list):
             named = [item for item in tree if isinstance(item, Mapping) and _named(item) == part]
-            numbered = tree[int(part) : int(part) + 1] if part.isdigit() else []
+            index = _index(part)
+            numbered = [] if index is None else tree[index : index + 1]
             tree = next(iter(named or numbered), None)
         else:
             tree = tree.get(part) if isinstance(tree, Mapping) else None
@@ -234,11 +234,15 @@ def load_recipe(path: str | Path, assignments: Sequence[str] = ()) -> Recipe:
     Raises:
         RecipeError: whatever is wrong, with file and line.
     """
-    path = find_recipe(path)
-    tree = load_tree(path)
-    if isinstance(tree, MutableMapping):
-        bases = [text for text in assignments if text.partition("=")[0] == "base"]
-        override(tree, bases)
-        inherit(tree, path)
-        override(tree, [text for text in assignments if text not in bases])
+    try:
+        path = find_recipe(path)
+        tree = load_tree(path)
+        if isinstance(tree, MutableMapping):
+            bases = [text for text in assignments if text.partition("=")[0] == "base"]
+            override(tree, bases)
+            inherit(tree, path)
+            override(tree, [text for text in assignments if text not in bases])
+    except (OSError, RuntimeError) as error:  # a path too long; a link that leads to itself
+        reason = getattr(error, "strerror", None) or error
+        raise RecipeError(f"{path}: cannot be read ({reason})") from None
     return parse_recipe(tree, str(path))

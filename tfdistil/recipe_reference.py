@@ -95,16 +95,29 @@ def section(model: type[BaseModel], places: list[str]) -> str:
 
 def row(name: str, field: FieldInfo) -> str:
     """One key as a row of its table."""
-    bounds = [
-        text.format(getattr(item, attribute))
-        for item in field.metadata
-        for kind, (attribute, text) in BOUNDS.items()
-        if isinstance(item, kind)
-    ]
-    value = ", ".join([describe(field.annotation), *bounds])
+    value = ", ".join([describe(field.annotation), *bounds(field)])
     default = "" if field.is_required() else show(field.default)
     cells = (f"`{name}`", value, default, field.description or "")
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def bounds(field: FieldInfo) -> list[str]:
+    """The least and the most that a key may be; of several, the one that binds."""
+    found: dict[str, Any] = {}
+    for item in [*field.metadata, *(i for part in get_args(field.annotation) for i in marks(part))]:
+        for kind, (attribute, _) in BOUNDS.items():
+            if isinstance(item, kind):
+                choose = max if attribute.startswith("g") else min
+                value = getattr(item, attribute)
+                found[attribute] = choose(value, found.get(attribute, value))
+    return [text.format(found[name]) for name, text in BOUNDS.values() if name in found]
+
+
+def marks(annotation: Any) -> list[Any]:
+    """What an annotated number says beside its type; nothing of other types."""
+    inside = [i for part in get_args(annotation)[:1] for i in marks(part)]
+    is_number = get_origin(annotation) is Annotated and annotation.__origin__ in (int, float)
+    return [*inside, *(annotation.__metadata__ if is_number else ())]
 
 
 def describe(annotation: Any) -> str:

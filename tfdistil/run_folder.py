@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -15,9 +14,9 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from tfdistil.errors import RunError
-from tfdistil.files import write_json, write_text
+from tfdistil.files import read_json, write_json, write_text
 from tfdistil.recipe import Recipe
-from tfdistil.recipe_file import parse_recipe
+from tfdistil.recipe_file import load_tree, parse_recipe
 
 _LOCK = ".lock"
 
@@ -42,7 +41,8 @@ class RunFolder:
 
     Raises:
         RunError: the folder belongs to another recipe that has made something (the message shows
-            the difference), or to something else, or there is no run to open.
+            the difference), or to something else, its manifest is damaged, or there is no run to
+            open.
     """
 
     def __init__(self, path: str | Path, recipe: Recipe | None = None):
@@ -54,7 +54,7 @@ class RunFolder:
         else:
             self.recipe = recipe
             self._claim(recipe)
-        self.manifest: dict[str, Any] = json.loads(self._manifest_file.read_text("utf-8"))
+        self.manifest = self._read_manifest()
 
     def _existing_recipe(self) -> Recipe:
         if not self._recipe_file.exists() or not self._manifest_file.exists():
@@ -62,10 +62,7 @@ class RunFolder:
                 f"{self.path}: not a run folder (no recipe.yaml and manifest.json). "
                 "Make one with `tfdistil run RECIPE --out FOLDER`"
             )
-        from ruamel.yaml import YAML
-
-        tree = YAML().load(self._recipe_file.read_text("utf-8"))
-        return parse_recipe(tree, str(self._recipe_file))
+        return parse_recipe(load_tree(self._recipe_file), str(self._recipe_file))
 
     def _claim(self, recipe: Recipe) -> None:
         text = recipe.to_yaml()
@@ -88,11 +85,17 @@ class RunFolder:
         write_text(self._recipe_file, text)
         write_json(self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()})
 
+    def _read_manifest(self) -> dict[str, Any]:
+        manifest = read_json(self._manifest_file)
+        if not isinstance(manifest, dict) or not isinstance(manifest.get("steps"), dict):
+            raise RunError(f"{self._manifest_file}: damaged; remove the folder and run again")
+        return manifest
+
     def _is_started(self) -> bool:
         """Whether anything was made; if not, an error came first, and the recipe may be mended."""
         ours = (self._recipe_file, self._manifest_file)
         names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}
-        steps = json.loads(self._manifest_file.read_text("utf-8"))["steps"]
+        steps = self._read_manifest()["steps"]
         return bool(steps) or any(path.name not in names for path in self.path.iterdir())
 
     def _is_foreign(self, text: str) -> bool:

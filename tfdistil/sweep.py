@@ -18,6 +18,7 @@ import keras
 from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
+from tfdistil.files import read_json
 from tfdistil.pipeline import check_stages, run, untrained_teacher
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
@@ -187,7 +188,7 @@ def _entry(point: Point, folder: Path, keys: list[str]) -> Entry:
     tree = RunFolder(folder).recipe.model_dump(mode="json")
     values = {key: _plain(look_up(tree, key)) for key in keys}
     values |= dict(text.partition("=")[::2] for text in point.assignments)
-    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
+    metrics = read_json(folder / "metrics.json")
     return Entry(point.name, point.label, values, metrics)
 
 

@@ -11,13 +11,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-
 from tfdistil.errors import RecipeError, RunError
-from tfdistil.files import write_json
+from tfdistil.files import read_json, write_json
 from tfdistil.recipe import Recipe
-from tfdistil.recipe_file import load_recipe
+from tfdistil.recipe_file import load_recipe, plain_value
 from tfdistil.run_folder import RunFolder
 
 RECORD = "sweep.json"
@@ -98,11 +95,7 @@ def _grid(text: str) -> tuple[str, list[Any]]:
         raise RecipeError(
             f"--grid {text}: expected KEY=VALUE,VALUE, e.g. models.student.width=100,200"
         )
-    try:
-        return key, list(YAML(typ="safe").load(f"[{values}]"))
-    except YAMLError as error:
-        problem = getattr(error, "problem", None) or "a control character"
-        raise RecipeError(f"--grid {text}: not valid YAML: {problem}") from None
+    return key, list(plain_value(f"[{values}]", f"--grid {text}"))
 
 
 def _grid_points(grids: Mapping[str, Sequence[Any]]) -> list[Point]:
@@ -235,17 +228,24 @@ def recorded_points(out: Path) -> list[Point]:
     """The points of earlier commands whose folders are there.
 
     Raises:
-        RunError: the folder has something in it and is not that of a sweep.
+        RunError: the folder has something in it and is not that of a sweep, or its record is
+            damaged.
     """
     file = out / RECORD
     if not file.is_file():
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise RunError(f"{out}: neither empty nor the folder of a sweep; give another --out")
         return []
-    found = [
-        Point(entry["name"], entry["label"], tuple(entry["assignments"]))
-        for entry in json.loads(file.read_text("utf-8"))["points"]
-    ]
+    try:
+        found = [
+            Point(str(entry["name"]), str(entry["label"]), tuple(map(str, entry["assignments"])))
+            for entry in read_json(file)["points"]
+        ]
+    except (KeyError, TypeError):
+        raise RunError(f"{file}: not the record of a sweep; give another --out") from None
+    for point in found:
+        if point.name == ".." or point.name != Path(point.name).name:
+            raise RunError(f"{file}: {point.name!r} is no name of a folder; give another --out")
     return [point for point in found if (out / point.name).is_dir()]
 
 

@@ -220,7 +220,7 @@ def load_signals(folder: Path, rows: Rows) -> StoredSignals:
         facts = json.loads((folder / "signals.json").read_text())
         offsets = np.load(folder / "offsets.npy")
         arrays = {name: np.load(folder / _file(name), mmap_mode="r") for name in facts}
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError) as error:
         raise RunError(
             f"{folder}: damaged cache of teacher signals ({error}); remove the folder and run again"
         ) from None

@@ -7,7 +7,10 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tfdistil.schema.parts import Float, Int, OpenPart, Option, Part
+from tfdistil.schema.parts import Float, Int, OpenPart, Option, Part, Whole
+
+MOST_SENTENCES = 10**7
+"""That the built-in corpus makes of a split."""
 
 
 class SourceSpec(Part):
@@ -27,10 +30,10 @@ class DemoSpec(Part):
 
     kind: Literal["intent_slots", "tags", "classes"] = Field(description="labels to generate")
     languages: list[str] = Field(["en", "es", "de", "hi", "ja"], description="languages")
-    train: Int = Field(4000, ge=1, description="labelled sentences")
-    dev: Int = Field(600, ge=1, description="sentences to select on")
-    test: Int = Field(1000, ge=1, description="sentences to report on")
-    transfer: Int = Field(12000, ge=0, description="unlabelled sentences")
+    train: Whole = Field(4000, ge=1, le=MOST_SENTENCES, description="labelled sentences")
+    dev: Whole = Field(600, ge=1, le=MOST_SENTENCES, description="sentences to select on")
+    test: Whole = Field(1000, ge=1, le=MOST_SENTENCES, description="sentences to report on")
+    transfer: Whole = Field(12000, ge=0, le=MOST_SENTENCES, description="unlabelled sentences")
 
 
 class AugmentSpec(OpenPart):
@@ -40,7 +43,9 @@ class AugmentSpec(OpenPart):
     """
 
     kind: str = Field(description="a registered augmentation, such as `slot_substitution`")
-    times: Float = Field(3.0, gt=0, description="sentences to make, as a multiple of train")
+    times: Float = Field(
+        3.0, gt=0, le=1000, description="sentences to make, as a multiple of train"
+    )
 
 
 class LowResourceSpec(Part):

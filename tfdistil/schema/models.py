@@ -7,13 +7,27 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from tfdistil.schema.parts import Float, Int, OpenPart, Part
+from tfdistil.schema.parts import (
+    MOST_UPDATES,
+    Float,
+    Name,
+    OpenPart,
+    Part,
+    Rows,
+    Seed,
+    Size,
+    Updates,
+    Whole,
+)
+
+MOST_LAYERS = 1000
+MOST_PIECES = 10**7
 
 
 class EmbeddingSpec(Part):
     """The student's word embeddings."""
 
-    width: Int = Field(50, ge=1, description="E")
+    width: Size = Field(50, description="E")
     init: Literal["random", "svd", "pca_ppa", "teacher", "vectors"] = Field(
         "svd",
         description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
@@ -21,7 +35,7 @@ class EmbeddingSpec(Part):
     of: Literal["tuned", "pretrained"] = Field(
         "tuned", description="which table of the teacher's: after fine-tuning or the checkpoint's"
     )
-    directions: Int = Field(14, ge=1, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
+    directions: Size = Field(14, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
     vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
 
     @model_validator(mode="after")
@@ -34,7 +48,7 @@ class EmbeddingSpec(Part):
 class HashingSpec(Part):
     """The ternary features of a word, for students that read hashes: docs/projection.md."""
 
-    families: dict[str, Int] = Field(
+    families: dict[str, Size] = Field(
         {"murmur": 1024}, min_length=1, description="hash family to its features"
     )
     map: str = Field("operator", description="two bits to a ternary value")
@@ -73,18 +87,18 @@ class FineTuneSpec(Part):
         "best on dev is used (`fine_tune: auto`: 1e-4, 3e-4, 1e-3)",
     )
     layer_decay: Float = Field(0.7, gt=0, le=1, description="factor per layer from the top")
-    warmup: Int = Field(100, ge=0, description="updates spent rising")
-    updates: Int = Field(4000, ge=1, description="optimizer steps at the most")
-    epochs: Int | None = Field(None, ge=1, description="passes over train at the most; none: any")
+    warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
+    updates: Updates = Field(4000, description="optimizer steps at the most")
+    epochs: Updates | None = Field(None, description="passes over train at the most; none: any")
     minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
-    patience: Int | None = Field(
-        3, ge=1, description="checks of dev without a rise until the rate falls; none: never early"
+    patience: Updates | None = Field(
+        3, description="checks of dev without a rise until the rate falls; none: never early"
     )
     cool_down: Float = Field(
         0.5, ge=0, le=1, description="updates spent falling to 0, as a share of those before"
     )
     weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
-    batch_size: Int = Field(32, ge=1, description="rows in a step")
+    batch_size: Rows = Field(32, description="rows in a step")
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -100,22 +114,28 @@ class FineTuneSpec(Part):
 class PretrainSpec(Part):
     """Masked-language pre-training on the sentences of train and transfer, without labels."""
 
-    updates: Int = Field(2000, ge=1, description="optimizer steps")
+    updates: Updates = Field(2000, description="optimizer steps")
     learning_rate: Float = Field(1e-3, gt=0, description="peak")
-    batch_size: Int = Field(64, ge=1, description="rows in a step")
+    batch_size: Rows = Field(64, description="rows in a step")
     probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
 
 
 class ScratchSpec(Part):
     """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
 
-    layers: Int = Field(4, ge=1, description="blocks")
-    width: Int = Field(128, ge=1, description="hidden size")
-    heads: Int = Field(4, ge=1, description="attention heads")
-    inner: Int = Field(512, ge=1, description="feed-forward size")
-    vocabulary: Int = Field(4000, ge=100, description="word pieces")
+    layers: Whole = Field(4, ge=1, le=MOST_LAYERS, description="blocks")
+    width: Size = Field(128, description="hidden size")
+    heads: Size = Field(4, description="attention heads, which divide width")
+    inner: Size = Field(512, description="feed-forward size")
+    vocabulary: Whole = Field(4000, ge=100, le=MOST_PIECES, description="word pieces")
     lowercase: bool = Field(False, description="fold case in the tokenizer")
     pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> ScratchSpec:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads")
+        return self
 
 
 def _auto(_: str) -> FineTuneSpec:
@@ -149,10 +169,9 @@ class TeacherSpec(Part):
         description="`auto` tries several learning rates; `false` for a checkpoint that is tuned "
         "to the task already",
     )
-    max_length: Int = Field(128, ge=8, description="pieces in a window, special tokens included")
-    seed: Int | None = Field(
+    max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
+    seed: Seed | None = Field(
         None,
-        ge=0,
         description="of its training; none: that of the recipe. With a number, students of "
         "several seeds learn from one teacher",
     )
@@ -167,7 +186,7 @@ class TeacherSpec(Part):
 class TokenizerSpec(Part):
     """A WordPiece vocabulary of the student's own, made from train and transfer."""
 
-    vocabulary: Int = Field(8000, ge=100, description="word pieces")
+    vocabulary: Whole = Field(8000, ge=100, le=MOST_PIECES, description="word pieces")
     lowercase: bool = Field(False, description="fold case")
 
 
@@ -190,8 +209,8 @@ class StudentSpec(OpenPart):
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
     projection: bool = Field(False, description="GELU projection to the teacher's width")
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
-    heads: list[str] = Field(["labels"], min_length=1, description="named heads")
-    max_length: Int = Field(128, ge=8, description="pieces in a window")
+    heads: list[Name] = Field(["labels"], min_length=1, description="named heads")
+    max_length: Size = Field(128, ge=8, description="pieces in a window")
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:

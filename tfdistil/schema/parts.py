@@ -3,31 +3,70 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from annotated_types import Ge, Le
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+LARGEST = 2**32 - 1
+"""Of all whole numbers; what random generators are seeded with has 32 bits."""
+MOST_ROWS = 2**16
+"""Of a batch."""
+MOST_SIZE = 2**16
+"""The width of a layer or the length of a text: no machine holds the square of more."""
+MOST_UPDATES = 10**9
+_NAME = re.compile(r"[\w-]{1,50}")
 
-def _finite(value: Any) -> Any:
-    """Infinities and NaN, at any depth, are refused: the resolved recipe could not hold them."""
-    if isinstance(value, float) and not math.isfinite(value):
+
+def _plain(value: Any) -> Any:
+    """What the resolved recipe can hold and give back, at any depth."""
+    if isinstance(value, Mapping | list | tuple):
+        for key in value if isinstance(value, Mapping) else ():
+            if not isinstance(key, str):
+                raise ValueError("Keys should be strings")
+        for part in value.values() if isinstance(value, Mapping) else value:
+            _plain(part)
+    elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError("Input should be a finite number")
-    parts = value.values() if isinstance(value, Mapping) else value
-    for part in parts if isinstance(value, Mapping | list | tuple) else ():
-        _finite(part)
+    elif isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(f"Input should be less than or equal to {LARGEST}")
+    elif not isinstance(value, str | int | float | None):
+        raise ValueError("Input should be a number, text, true, false, null, a list or a mapping")
+    return value
+
+
+def _name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError("a name has 1 to 50 letters, digits, _ and -")
     return value
 
 
 # Strict, because `true` would else be 1 and `"7"` would be 7.
-Int = Annotated[int, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True)]
+Int = Annotated[Whole, Le(LARGEST)]
 Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Option = Annotated[Any, AfterValidator(_finite)]
+Seed = Annotated[Whole, Ge(0), Le(LARGEST)]
+Rows = Annotated[Whole, Ge(1), Le(MOST_ROWS)]
+Size = Annotated[Whole, Ge(1), Le(MOST_SIZE)]
+Updates = Annotated[Whole, Ge(1), Le(MOST_UPDATES)]
+Option = Annotated[Any, AfterValidator(_plain)]
+# Names become paths in the run folder and keys of overrides.
+Name = Annotated[str, AfterValidator(_name)]
 
-# pydantic names the branch of a union in the place of an error, though the recipe has no such key.
+# pydantic names the branch of a union, and that it was the key of a mapping, in the place of an
+# error, though the recipe has no such key.
 BRANCHES = (
-    *("<one>", "<pool>", "<mapping>", "<false>", "<auto>"),
-    *("<teacher>", "<student>", "<quantized>"),
+    "<one>",
+    "<pool>",
+    "<mapping>",
+    "<false>",
+    "<auto>",
+    "<teacher>",
+    "<student>",
+    "<quantized>",
+    "[key]",
 )
 
 

@@ -7,12 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from tfdistil.schema.parts import Float, Int, OpenPart, Part
+from tfdistil.schema.parts import Float, Name, OpenPart, Part, Rows, Updates, Whole
 
 PASSES = 10
 """Over the longest stream, where a stopping rule has neither epochs nor updates."""
-
-_Updates = Annotated[Int, Field(ge=1)]
 
 
 def _updates_branch(value: Any) -> str | None:
@@ -24,14 +22,13 @@ def _updates_branch(value: Any) -> str | None:
 class StopSpec(Part):
     """When a phase of a stage ends, and what its best weights are chosen by."""
 
-    epochs: Int | None = Field(
+    epochs: Updates | None = Field(
         None,
-        ge=1,
         description="passes over the longest stream at the most; none: 10, or what `updates` takes",
     )
     updates: (
         Annotated[
-            Annotated[_Updates, Tag("<one>")] | Annotated[dict[str, _Updates], Tag("<mapping>")],
+            Annotated[Updates, Tag("<one>")] | Annotated[dict[str, Updates], Tag("<mapping>")],
             Discriminator(
                 _updates_branch,
                 custom_error_type="updates",
@@ -44,10 +41,10 @@ class StopSpec(Part):
         description="optimizer steps (≥ 1) at the most, with `unfreeze: top_down` of each phase; a "
         "mapping: of the phase that unfreezes the named layer group",
     )
-    patience: Int | None = Field(None, ge=1, description="checks without improvement; none: all")
-    min_updates: Int = Field(300, ge=0, description="updates before patience counts")
+    patience: Updates | None = Field(None, description="checks without improvement; none: all")
+    min_updates: Whole = Field(300, ge=0, description="updates before patience counts")
     minutes: Float | None = Field(None, gt=0, description="of a phase at the most; none: any")
-    every: Int | None = Field(None, ge=1, description="updates between checks; none: one pass")
+    every: Updates | None = Field(None, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
     on: str = Field("dev", description="the set it is taken on; `transfer_held_out` for losses")
 
@@ -113,13 +110,15 @@ class TermSpec(OpenPart):
 class StageSpec(Part):
     """Terms over streams, the layer groups they train, an optimizer and a stopping rule."""
 
-    name: str = Field(pattern=r"^[\w-]+$", description="unique; also the key of overrides")
+    name: Name = Field(description="unique; also the key of overrides")
     terms: list[TermSpec] = Field(min_length=1, description="the weighted sum that is minimised")
     teacher: str | None = Field(
         "teacher", description="the model that gives teacher signals; null where no term needs one"
     )
     student: str = Field("student", description="the model that learns")
-    groups: list[str] | None = Field(None, description="layer groups that train; none: all")
+    groups: list[str] | None = Field(
+        None, min_length=1, description="layer groups that train; none: all"
+    )
     unfreeze: Literal["at_once", "top_down"] = Field(
         "at_once", description="`top_down`: one group after another, each with a fresh optimizer"
     )
@@ -127,12 +126,12 @@ class StageSpec(Part):
         "fixed", description="`uncertainty`: learn the terms' weights (Cipolla et al. 2018)"
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
-    batch_size: Int = Field(32, ge=1, description="rows of each stream in a step")
+    batch_size: Rows = Field(32, description="rows of each stream in a step")
     distortion: Float = Field(
         0.0, ge=0, le=1, description="share of hashed words with a spelling mistake, drawn afresh"
     )
-    accumulate: Int = Field(
-        1, ge=1, description="steps whose gradients are averaged for one update, to save memory"
+    accumulate: Rows = Field(
+        1, description="steps whose gradients are averaged for one update, to save memory"
     )
     stop: StopSpec = Field(StopSpec(), description="see stop")
     signals: Literal["cached", "live"] = Field(
