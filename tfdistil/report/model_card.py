@@ -74,6 +74,7 @@ def render_model_card(metrics: dict[str, Any]) -> str:
             sentence=answer.sentence(results),
             languages=results.languages,
             data=tables.facts_table("Sentences", results.part("data")),
+            unknown=tables.unknown_table(results),
             twin=results.twin,
             gain=answer.gain(results),
             systems=tables.systems_table(results),
