@@ -295,14 +295,16 @@ distill: [{name: joint, terms: [{loss: cross_entropy}]}]
     assert f"train.conll:{last}: " in report
 
 
-def test_data_check_says_no_to_labels_that_train_has_not(data, tmp_path, monkeypatch, capsys):
+def test_data_check_lists_labels_that_train_has_not(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copy(data / "classes.tsv", "train.tsv")
     Path("dev.tsv").write_text("text\tlabel\nso so\tneutral\nwell\tgood\n")
     arguments = ["--task", "classes", "--train", "train.tsv", "--dev", "dev.tsv", "r.yaml"]
     assert main(["init", *arguments]) == 0
-    assert main(["data", "check", "r.yaml"]) == 1
-    assert "dev: not in train: neutral" in capsys.readouterr().out
+    assert main(["data", "check", "r.yaml"]) == 0
+    assert "dev: not in train, each is a miss in every score: neutral" in capsys.readouterr().out
+    assert main(["data", "check", "r.yaml", "--set", "data.unknown_labels=error"]) == 1
+    assert "dev: not in train, each is an error: neutral" in capsys.readouterr().out
 
 
 # A run that is stopped
@@ -429,12 +431,24 @@ def test_evaluate_a_run_and_its_file_alike(resumed, data, capsys):
 
 
 @pytest.mark.slow
-def test_evaluate_needs_labels_the_model_knows(resumed, tmp_path, capsys):
-    model = resumed / "student.tflite"
-    assert "give --data" in fails(capsys, "evaluate", model)
+def test_evaluate_needs_data(resumed, capsys):
+    assert "give --data" in fails(capsys, "evaluate", resumed / "student.tflite")
+
+
+@pytest.mark.slow
+def test_labels_the_model_does_not_know_are_misses(resumed, tmp_path, capsys):
     path = tmp_path / "other.jsonl"
     path.write_text('{"text": "hello there", "intent": "greet", "entities": []}\n')
-    assert "greet" in fails(capsys, "evaluate", model, "--data", path)
+    for what in ([resumed / "student.tflite"], [resumed, "--model", "teacher"]):
+        command = ["evaluate", *map(str, what), "--data", str(path)]
+        assert main(command) == 0
+        text = capsys.readouterr().out
+        assert "each counted as a miss: intent greet (1)" in text
+        assert re.search(r"^  intent greet .* support 1$", text, re.MULTILINE)
+        assert main([*command, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)["other.jsonl"]
+        assert found["unknown_labels"] == {"intent": {"greet": 1}}
+        assert found["scores"]["exact_match"] == found["scores"]["intent_accuracy"] == 0
 
 
 @pytest.mark.slow

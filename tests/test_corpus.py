@@ -159,9 +159,30 @@ def test_the_readers_counts_are_kept_by_set(folder):
     assert corpus.counts["train_label_map_unused"] == 1
 
 
-def test_a_label_that_train_does_not_have_names_its_line(folder):
+def test_labels_that_train_does_not_have_are_listed(folder):
     (folder / "test.conll").write_text(conll([visit("a"), [("eu", "B-ORG")]]), encoding="utf-8")
     data = files(train="train.conll", dev="dev.conll", test="test.conll")
+    corpus = load_corpus(recipe(data), folder)
+    assert corpus.unknown_labels == {"test": {"tags": {"ORG": 1}}}
+    assert corpus.task.outputs[0].labels == ("O", "B-LOC", "I-LOC")
+    assert len(corpus.test) == 2
+
+
+def test_labels_that_went_to_dev_or_were_not_drawn_are_no_error(folder):
+    """A set split off train, or a small part of it, need not have all labels of the rest."""
+    rows = [f"kind{number}\tsay {number} {word}" for number in range(9) for word in "ab"]
+    (folder / "train.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n", "utf-8")
+    data = files(train="train.tsv") | {"dev_fraction": 0.3, "low_resource": {"samples": 3}}
+    corpus = load_corpus(recipe(data, "classes"), folder)
+    assert len(corpus.train) == 3
+    known = set(corpus.task.outputs[0].labels)
+    assert set(corpus.unknown_labels["dev"]["class"]) == {e.label for e in corpus.dev} - known
+
+
+def test_a_label_that_train_does_not_have_is_an_error_on_request(folder):
+    (folder / "test.conll").write_text(conll([visit("a"), [("eu", "B-ORG")]]), encoding="utf-8")
+    data = files(train="train.conll", dev="dev.conll", test="test.conll")
+    data["unknown_labels"] = "error"
     with pytest.raises(DataError, match=r"test\.conll:\d+: unknown tag 'B-ORG'.*label_map"):
         load_corpus(recipe(data), folder)
 

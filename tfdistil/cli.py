@@ -26,7 +26,8 @@ examples:
   tfdistil data check ner.yaml
   tfdistil data check ner.yaml --teacher    (counts word pieces with the teacher's tokenizer)
 
-The exit status is 1 if a line is broken, or if dev or test have labels that train has not.
+The exit status is 1 if a line is broken, or if dev or test have labels that train has not and the
+recipe says data: {unknown_labels: error}.
 """
 RUN = """\
 examples:

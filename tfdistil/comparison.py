@@ -102,6 +102,7 @@ def compare(work: Run) -> dict[str, Any]:
         "errors": {last: errors(sets[last], found["tflite"][last])},
         "examples": [_text(e) for e in (corpus.test or corpus.dev)[:3]],
         "data": corpus.counts,
+        "unknown_labels": corpus.unknown_labels,
         "phases": folder.facts("student").get("phases", []),
         "languages": corpus.languages,
         "export": folder.facts("export"),

@@ -12,14 +12,15 @@ from tfdistil.augmentation import Workshop, augment
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
-from tfdistil.data.source import Source, load
+from tfdistil.data.source import Source, check_labels, load
 from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter
 from tfdistil.recipe import Recipe
 from tfdistil.schema.data import DataSpec, SourceSpec
 from tfdistil.schema.models import TeacherSpec
-from tfdistil.tasks import TASKS, Task
+from tfdistil.tasks import TASKS, Task, unknown_labels
+from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
 
 _Item = TypeVar("_Item", Example, SourceSpec)
@@ -31,7 +32,7 @@ class Corpus:
 
     Attributes:
         task: made from the labels of train.
-        train, dev, test: labelled.
+        train, dev, test: labelled; dev and test may have labels that the task has not.
         transfer: unlabelled; nothing in it occurs in dev or test.
         augmented: unlabelled, made from train; nothing in it occurs in dev or test either.
         seen_in_train: indices of test examples whose sentence occurs in train.
@@ -58,6 +59,13 @@ class Corpus:
         """Sets by name, for streams."""
         names = ("train", "dev", "test", "transfer", "augmented")
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def unknown_labels(self) -> dict[str, Unknown]:
+        """Labels of dev and test that train has not, by set; every one is a miss in the scores."""
+        sets = {"dev": self.dev, "test": self.test}
+        found = {name: unknown_labels(self.task, examples) for name, examples in sets.items()}
+        return {name: labels for name, labels in found.items() if labels}
 
     def score_sets(self) -> dict[str, tuple[Example, ...]]:
         """Sets to report on; ``test_unseen`` is test without sentences that occur in train."""
@@ -94,7 +102,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         counter: shows how far a slow augmentation is.
 
     Raises:
-        DataError: a file that cannot be read as its format, or a label train does not have.
+        DataError: a file that cannot be read as its format, or a label train does not have where
+            ``data.unknown_labels`` makes that an error.
         RecipeError: a set without the labels the task needs.
     """
     splitter = WordSplitter(recipe.data.splitter)
@@ -127,8 +136,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     seen = overlap(sets["train"], sets["test"])
     continuation = {"continuation": True} if recipe.task.continuation else {}
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
-    for example in held_out:
-        task.targets(example)
+    if data.unknown_labels == "error":
+        refuse_unknown_labels(task, held_out)
     counts |= {
         **{name: len(sets[name]) for name in ("train", "dev", "test")},
         "transfer": len(transfer),
@@ -146,6 +155,17 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         counts,
         splitter,
     )
+
+
+def refuse_unknown_labels(task: Task, examples: Sequence[Example]) -> None:
+    """Check that a task has all labels of some examples.
+
+    Raises:
+        DataError: the first label it has not, with file and line.
+    """
+    for output in task.outputs:
+        kind = "tags" if output.level == "word" else "labels"
+        check_labels(examples, **{kind: output.labels})
 
 
 def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -> list[_Item]:

@@ -38,7 +38,8 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     tokenize = _tokenizer(recipe, base) if with_teacher else None
     empty = ReadResult((), {}, ())
     train, dev, test, transfer = (results.get(name) for name in names)
-    return check(train or empty, dev, test, transfer, tokenize)
+    strict = recipe.data.unknown_labels == "error"
+    return check(train or empty, dev, test, transfer, tokenize, unseen_is_error=strict)
 
 
 def _tokenizer(recipe: Recipe, base: Path) -> Callable[[str], Sequence[Any]] | None:

@@ -11,14 +11,14 @@ from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.runtime import Runtime
-from tfdistil.tasks import Prediction, Task
+from tfdistil.tasks import Prediction, Task, describe_unknown, unknown_labels
 from tfdistil.text.words import WordSplitter
 
 if TYPE_CHECKING:
     from tfdistil.runs import Run
 
 Evaluation = dict[str, dict[str, Any]]
-"""Set name to ``scores``, ``labels`` (per label) and ``errors``."""
+"""Set name to ``examples``, ``scores``, ``labels`` (per label), ``unknown_labels``, ``errors``."""
 
 
 def _read(
@@ -37,12 +37,11 @@ def _read(
 def _evaluate(
     task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], limit: int
 ) -> dict[str, Any]:
-    for example in examples:
-        task.targets(example)  # a label the model does not know is an error, not a miss
     return {
         "examples": len(examples),
         "scores": task.score(examples, predictions),
         "labels": task.label_scores(examples, predictions),
+        "unknown_labels": unknown_labels(task, examples),
         "errors": errors(examples, predictions, limit),
     }
 
@@ -110,6 +109,7 @@ def evaluate_run(
 
     Raises:
         RunError: not a run folder, no such model, or it is not trained yet.
+        DataError: data that cannot be read, or has labels that the run's recipe makes an error.
     """
     from tfdistil.runs import open_run
 
@@ -147,6 +147,9 @@ def print_evaluation(found: Evaluation, as_json: bool) -> None:
     for name, part in found.items():
         scores = ", ".join(f"{key} {value:.2f}" for key, value in part["scores"].items())
         print(f"{name}: {part['examples']} examples, {scores}")
+        if part["unknown_labels"]:
+            listed = describe_unknown(part["unknown_labels"])
+            print(f"  labels the model does not have, each counted as a miss: {listed}")
         width = max((len(label) for label in part["labels"]), default=0)
         for label, row in part["labels"].items():
             columns = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1"))

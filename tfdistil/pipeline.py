@@ -43,6 +43,7 @@ from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
 from tfdistil.schema.models import EmbeddingSpec, PretrainSpec, StudentSpec
 from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.tasks import describe_unknown
 
 
 def run(
@@ -74,6 +75,9 @@ def run(
             corpus = load_corpus(recipe, base, screen.counter)
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
             screen.line("  " + ", ".join(counts))
+            for name, found in corpus.unknown_labels.items():
+                listed = describe_unknown(found)
+                screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
             work = Run(folder, corpus, screen)
             folder.once("teacher", lambda: train_teacher(work))
             folder.once("student", lambda: distill(work))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfdistil.data.check import check
+from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult, read
 from tfdistil.data.source import Source, load
 
@@ -29,12 +30,13 @@ def test_numbers(tmp_path: Path):
     assert first.fertility == (3 + 2 + 4 + 3 * 2) / 6
     assert report.splits[1].counts == {"repaired_tags": 1}
     assert report.unseen == {"dev": ("GPE",)}
+    assert not report.unseen_is_error
+    assert report.ok
     assert report.overlaps == {
         ("dev", "train"): 1,
         ("transfer", "train"): 1,
         ("transfer", "dev"): 2,
     }
-    assert not report.ok
 
 
 def test_the_text_shows_it_all(tmp_path: Path):
@@ -50,7 +52,7 @@ def test_the_text_shows_it_all(tmp_path: Path):
     assert ["train", "2", "3", "1", "1", "2", "2", "0"] in lines
     assert ["PER", "2", "1"] in lines
     assert ["LOC", "0", "1"] in lines
-    assert "test: not in train: LOC" in text
+    assert "test: not in train, each is a miss in every score: LOC" in text
     assert "test: 1 sentences (50.0 %) also occur in train" in text
     assert "broken lines: 2\n" in text
     assert all(problem in text for problem in report.problems)
@@ -63,6 +65,20 @@ def test_clean_data_is_ok(tmp_path: Path):
     assert report.ok
     assert "no broken lines" in report.to_text()
     assert "sub-words" not in report.to_text()
+
+
+def test_labels_unseen_in_train_may_be_an_error(tmp_path: Path):
+    train, dev = (_conll(tmp_path / name, f"a/B-{name}") for name in ("X", "Y"))
+    report = check(train, dev, unseen_is_error=True)
+    assert not report.ok
+    assert "dev: not in train, each is an error: Y" in report.to_text()
+    assert check(train, train, unseen_is_error=True).ok
+
+
+def test_an_intent_of_train_is_no_span_of_train():
+    train = ReadResult((Example(("a",), ("B-time",), "date"),))
+    dev = ReadResult((Example(("b",), ("B-date",), "time"), Example(("c",), ("O",), "date")))
+    assert check(train, dev).unseen == {"dev": ("date", "time")}
 
 
 def test_long_label_lists_are_cut_with_their_sum(tmp_path: Path):

@@ -75,6 +75,39 @@ def test_numbers_are_words_where_the_first_column_is_the_word(tmp_path: Path):
     assert _words(tmp_path, "1-2\tO\n1.5\tO\n") == [("1-2", "1.5")]
 
 
+@pytest.mark.parametrize(
+    ("whole", "row", "options"),
+    [
+        ("a\tO", "O", {}),
+        ("a\tO", "B-LOC", {}),
+        ("a O", " O", {}),
+        ("1\ta\tO", "1\tO", {"word": 1}),
+        ("O\ta", "O", {"word": -1, "tag": 0}),
+        ("a\tplay", "play", {"tag": None, "label": -1}),
+        ("a\tO\tplay", "O\tplay", {"tag": -2, "label": -1}),
+        ("a\tO\tplay", "a\tO", {"tag": 1, "label": -1}),
+    ],
+)
+def test_a_row_that_lacks_a_cell_is_a_broken_line(tmp_path: Path, whole, row, options):
+    """A tag is not taken for the word where the word is missing, nor a label for either."""
+    path = tmp_path / "a.conll"
+    path.write_text(f"{whole}\n{row}\n")
+    with pytest.raises(DataError, match=r"a\.conll:2: .* the same cell") as raised:
+        read(path, "conll", **options)
+    assert repr(row.split()) in str(raised.value)
+
+
+def test_one_column_of_words_needs_to_be_told(tmp_path: Path):
+    with pytest.raises(DataError, match=r"a\.conll:1: .*`tag: null` reads words without tags"):
+        _words(tmp_path, "O\nB-LOC\n")
+    assert _words(tmp_path, "O\nB-LOC\n", tag=None) == [("O", "B-LOC")]
+
+
+def test_two_parts_of_a_row_cannot_be_one_column(tmp_path: Path):
+    with pytest.raises(DataError, match=r"a\.conll: `word` and `tag` are both column 0"):
+        _words(tmp_path, "a\tO\n", tag=0)
+
+
 def test_empty_words_can_be_skipped(tmp_path: Path):
     path = tmp_path / "a.conll"
     path.write_text("1\ta\tO\n2\t\tO\n3\tb\tO\n")

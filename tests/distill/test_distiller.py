@@ -11,12 +11,11 @@ from scipy.special import log_softmax
 
 from tfdistil.distill.distiller import Distiller, bind_terms, stream_key
 from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
-from tfdistil.distill.rows import IGNORE
 from tfdistil.distill.streams import Stream
 from tfdistil.errors import RecipeError
 from tfdistil.schema.stages import TermSpec
 from tfdistil.students.bilstm import BiLSTMStudent
-from tfdistil.tasks import Output
+from tfdistil.tasks import IGNORE, Output
 
 OUTPUTS = (Output("slots", "word", ("O", "B-a")), Output("intent", "sequence", ("x", "y")))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.masking import mask_pieces
-from tfdistil.distill.rows import IGNORE
+from tfdistil.tasks import IGNORE
 
 MASK, VOCABULARY, SPECIAL = 4, 50, frozenset({0, 2, 3})
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tfdistil.data.example import Example
-from tfdistil.distill.rows import IGNORE, bucketed_batches, encode_rows
-from tfdistil.tasks import IntentSlots, Tags
+from tfdistil.distill.rows import bucketed_batches, encode_rows
+from tfdistil.tasks import IGNORE, IntentSlots, Tags
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,20 @@ def test_a_label_of_a_text_goes_to_each_of_its_windows(make_examples, make_featu
     for row, example in enumerate(rows.example[:-1]):
         assert labels[target[row]] == examples[example].label
     assert target[-1] == IGNORE
+
+
+def test_labels_unseen_in_train_are_no_targets(make_featurizer):
+    train = [Example(("berlin", "in", "the"), ("B-LOC", "O", "O"), "see")]
+    dev = [Example(("the", "berlin", "in"), ("O", "B-DAY", "I-DAY"), "joke"), *train]
+    for continuation in (False, True):
+        task = IntentSlots.from_examples(train, continuation)
+        kind = {"alignment": "x"} if continuation else {}
+        rows = encode_rows(dev, make_featurizer("pieces", **kind), task)
+        labels = task.outputs[0].labels
+        tags = [[labels[i] if i != IGNORE else None for i in of["slots"]] for of in rows.targets]
+        pieces = ["X"] if continuation else []  # ##lin, whatever the label of berlin
+        assert tags == [["O", None, *pieces, None], ["B-LOC", *pieces, "O", "O"]]
+        assert rows.target("intent", "sequence", [0, 1], 8).tolist() == [IGNORE, 0]
 
 
 def test_pieces_after_the_first_are_a_class_of_their_own(make_featurizer):

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from tfdistil.distill.rows import IGNORE
 from tfdistil.distill.signals import load_signals, store_signals
 from tfdistil.distill.streams import Stream, StreamBatches, concatenate_rows
+from tfdistil.tasks import IGNORE
 
 
 @pytest.fixture

@@ -75,6 +75,10 @@ def metrics() -> dict[str, Any]:
             }
         },
         "per_label": {"test": {"teacher": _labels(2.0), "student int8": _labels(0.0)}},
+        "unknown_labels": {
+            "dev": {"tags": {"PERIOD": 2}},
+            "test": {"tags": {"PERIOD": 1, "DAY": 17}},
+        },
         "errors": {
             "test": [
                 {

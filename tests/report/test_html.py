@@ -171,7 +171,7 @@ def test_a_date_is_shown_when_given(metrics):
 def _replace_texts(value, key=None):
     """Hostile text wherever a user's text can stand."""
     if isinstance(value, dict):
-        named = {"per_language", "per_label", "data", "environment", "wall_clock_s", "ops"}
+        named = {"per_language", "per_label", "data", "environment", "wall_clock_s", "ops", "tags"}
         return {
             (HOSTILE if key in named and not isinstance(inner, dict) else name): _replace_texts(
                 inner, name
@@ -205,7 +205,7 @@ def test_text_of_any_script_is_drawn_without_a_warning(metrics):
 @pytest.mark.parametrize(
     "missing",
     [
-        ["per_language", "per_label", "errors", "significance", "languages"],
+        ["per_language", "per_label", "unknown_labels", "errors", "significance", "languages"],
         ["reference", "wall_clock_s", "environment", "command", "data"],
         ["export", "retention", "name", "seed", "task"],
     ],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from tfdistil.errors import DataError
 from tfdistil.report import answer, tables
+from tfdistil.report.html import render_html
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.model_card import render_model_card
 from tfdistil.report.results import Results
@@ -201,6 +203,20 @@ def test_any_optional_part_may_be_missing(metrics, data):
     tables.nested_tables(results.part("data"))
     tables.export_tables(results)
     assert render_model_card(changed).startswith("---\n")
+
+
+def test_labels_unseen_in_train_have_a_table(metrics, history):
+    table = tables.unknown_table(Results(metrics))
+    assert table.head == ("label", "kind", "dev", "test")
+    assert table.rows == (("PERIOD", "tags", "2", "1"), ("DAY", "tags", "0", "17"))
+    row = re.compile(r"DAY</th>\s*<td[^>]*>tags</td>\s*<td[^>]*>0</td>\s*<td[^>]*>17</td>")
+    assert row.search(render_html(metrics, history))
+    card = render_model_card(metrics)
+    assert "Labels that train does not have: each is a miss in every score." in card
+    assert "| DAY | tags | 0 | 17 |" in card
+    del metrics["unknown_labels"]
+    assert tables.unknown_table(Results(metrics)) is None
+    assert "train does not have" not in render_model_card(metrics) + render_html(metrics, history)
 
 
 def test_a_row_for_each_stage_and_unfrozen_group(metrics):

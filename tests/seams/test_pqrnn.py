@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.distill.rows import IGNORE
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.streams import Stream, concatenate_rows
-from tfdistil.tasks import IntentSlots
+from tfdistil.tasks import IGNORE, IntentSlots
 from tfdistil.text.featurizer import Window
 
 FEATURES, WIDTH = 24, 8

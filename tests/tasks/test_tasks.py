@@ -13,18 +13,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfdistil.data.example import Example
-from tfdistil.errors import DataError
 from tfdistil.metrics.classification import classification_scores
 from tfdistil.metrics.joint import joint_scores
 from tfdistil.metrics.spans import span_scores
 from tfdistil.tasks import (
+    IGNORE,
     TASKS,
     Classes,
     IntentSlots,
     Pair,
     Prediction,
     Tags,
+    describe_unknown,
     task_from_json,
+    unknown_labels,
 )
 from tfdistil.tasks.iob2 import allowed_transitions
 
@@ -138,23 +140,78 @@ def test_half_labelled_utterances_keep_the_half():
     assert set(task.targets(replace(TAGGED[0], tags=None))) == {"intent"}
 
 
+UNSEEN = Example(
+    ("anna", "may", "sees", "oslo", "fjord", "club"),
+    ("B-PER", "I-PER", "O", "B-ORG", "I-ORG", "I-ORG"),
+    "joke",
+)
+"""A span and a label that no task has, beside a span that each has."""
+
+
 @every_case
-def test_unknown_labels_name_their_file_and_the_known_ones(case):
-    wrong = {"tags": ("B-ORG", "O"), "label": "joke"}
-    for field in case.fields:
-        example = replace(TAGGED[0], source="data/a.conll:7", **{field: wrong[field]})
-        with pytest.raises(DataError) as caught:
-            case.task.targets(example)
-        message = str(caught.value)
-        assert message.startswith("data/a.conll:7: unknown ")
-        known = "weather" if field == "label" else "I-PER"
-        assert known in message
-        assert ("joke" if field == "label" else "B-ORG") in message
+def test_nothing_is_learnt_from_unknown_labels(case):
+    known = case.task.targets(TAGGED[1])
+    found = case.task.targets(UNSEEN)
+    assert set(found) == set(case.outputs)
+    for output in case.task.outputs:
+        ids = found[output.name].tolist()
+        if output.level == "word":
+            assert ids == [*known[output.name].tolist()[:3], IGNORE, IGNORE, IGNORE]
+        else:
+            assert ids == IGNORE
+
+
+@every_case
+def test_unknown_labels_are_misses_in_every_score(case):
+    task = case.task
+    wrong = Prediction(("B-PER", "I-PER", "O", "O", "O", "O"), (), "see")
+    scores = task.score([UNSEEN], [wrong])
+    assert scores[task.metric] == (pytest.approx(200 / 3) if task.kind == "tags" else 0)
+    expected = {"ORG": 1.0} if case.fields == ("tags",) else {"joke": 1.0}
+    if case.fields == ("tags", "label"):
+        expected = {"ORG": 1.0, "intent joke": 1.0}
+    table = task.label_scores([UNSEEN], [wrong])
+    for label, support in expected.items():
+        assert (table[label]["support"], table[label]["recall"]) == (support, 0.0)
+    (sums,) = task.statistics([UNSEEN], [wrong]).sums
+    found = float(task.statistics([UNSEEN], [wrong]).score(sums))
+    assert found == pytest.approx(scores[task.metric])
+
+
+@pytest.mark.parametrize(
+    ("tags", "ids"),
+    [
+        (("O", "I-A", "B-B"), [IGNORE, IGNORE, 2]),  # I-A is known, but no legal path has it
+        (("O", "B-A", "B-B"), [IGNORE, IGNORE, 2]),
+    ],
+)
+def test_a_span_that_is_known_in_part_is_unknown(tags, ids):
+    example = Example(("a", "b", "c"), ("B-A", "I-A", "B-B"))
+    assert Tags(tags).targets(example)["tags"].tolist() == ids
+    assert unknown_labels(Tags(tags), [example]) == {"tags": {"A": 1}}
+
+
+def test_a_word_of_a_span_known_in_part_may_be_all_of_it():
+    example = Example(("a", "b"), ("B-A", "O"))
+    assert Tags(("O", "B-A")).targets(example)["tags"].tolist() == [1, 0]
+    assert unknown_labels(Tags(("O", "B-A")), [example]) == {}
 
 
 def test_the_continuation_label_is_no_tag_of_a_word():
-    with pytest.raises(DataError, match="unknown tag 'X'"):
-        CASES["tags, X"].task.targets(Example(("a",), ("X",)))
+    found = CASES["tags, X"].task.targets(Example(("a",), ("X",)))
+    assert found["tags"].tolist() == [IGNORE]
+
+
+def test_unknown_labels_are_counted_by_span_and_by_text():
+    task = CASES["intent_slots"].task
+    other = replace(UNSEEN, tags=("B-DAY", "I-DAY", "O", "B-ORG", "O", "B-ORG"))
+    found = unknown_labels(task, [UNSEEN, other, *TAGGED, Example(("unlabelled",))])
+    assert found == {"slots": {"ORG": 3, "DAY": 1}, "intent": {"joke": 2}}
+    assert list(found["slots"]) == ["ORG", "DAY"]
+    assert describe_unknown(found) == "slots ORG (3), slots DAY (1), intent joke (2)"
+    assert unknown_labels(task, TAGGED) == {}
+    many = {"intent": {f"i{n:02}": 1 for n in range(25)}}
+    assert describe_unknown(many).endswith("intent i19 (1) and 5 more")
 
 
 @settings(deadline=None)
@@ -215,7 +272,9 @@ def test_scores_of_intent_slots_are_the_metrics():
         "intent_accuracy": joint.intents.accuracy,
     }
     assert joint.exact_match == pytest.approx(100 / 3)
-    assert set(task.label_scores(GOLD, SAID)) == {"LOC", "PER"}
+    table = task.label_scores(GOLD, SAID)
+    assert list(table) == ["LOC", "PER", "intent see", "intent weather"]
+    assert table["intent see"]["recall"] == 100.0
 
 
 @pytest.mark.parametrize("kind", ["classes", "pair"])

@@ -63,6 +63,7 @@ class DataReport:
     Attributes:
         splits: the splits that were given.
         unseen: split name to span types and labels that do not occur in train.
+        unseen_is_error: whether they are an error rather than so many misses.
         overlaps: ``(split, other)`` to the number of examples of ``split`` whose sentence occurs
             in ``other``, where there are any.
         problems: every broken line.
@@ -72,11 +73,12 @@ class DataReport:
     unseen: dict[str, tuple[str, ...]]
     overlaps: dict[tuple[str, str], int]
     problems: tuple[str, ...]
+    unseen_is_error: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether no line is broken and every label of dev and test occurs in train."""
-        return not self.problems and not self.unseen
+        """Whether no line is broken, and no label is an error because train has not got it."""
+        return not self.problems and not (self.unseen and self.unseen_is_error)
 
     def to_text(self, max_labels: int = 40) -> str:
         """Plain text tables; each lists at most ``max_labels`` labels."""
@@ -95,7 +97,8 @@ class DataReport:
             if split.conflicts:
                 notes.append(f"{split.name}: {split.conflicts} duplicates have other labels")
         for name, labels in self.unseen.items():
-            notes.append(f"{name}: not in train: {', '.join(labels)}")
+            means = "an error" if self.unseen_is_error else "a miss in every score"
+            notes.append(f"{name}: not in train, each is {means}: {', '.join(labels)}")
         for (name, other), count in self.overlaps.items():
             size = next(s.examples for s in self.splits if s.name == name)
             share = 100 * count / size
@@ -116,6 +119,8 @@ def check(
     test: ReadResult | None = None,
     transfer: ReadResult | None = None,
     tokenize: Tokenize | None = None,
+    *,
+    unseen_is_error: bool = False,
 ) -> DataReport:
     """Look over the splits.
 
@@ -125,6 +130,7 @@ def check(
         test: the test split.
         transfer: the unlabelled text.
         tokenize: a word to its sub-words, for fertility.
+        unseen_is_error: whether dev and test may have no labels that train has not.
     """
     given = [
         (name, result)
@@ -138,12 +144,11 @@ def check(
     ]
     pieces = _Pieces(tokenize) if tokenize is not None else None
     splits = tuple(_split(name, result, pieces) for name, result in given)
-    known = {*splits[0].spans, *splits[0].labels}
     unseen = {}
     for split in splits[1:]:
-        new = tuple(sorted({*split.spans, *split.labels} - known))
+        new = {*(split.spans.keys() - splits[0].spans), *(split.labels.keys() - splits[0].labels)}
         if new and split.name != "transfer":
-            unseen[split.name] = new
+            unseen[split.name] = tuple(sorted(new))
     overlaps = {}
     for index, (name, result) in enumerate(given):
         for other, earlier in given[:index]:
@@ -151,7 +156,7 @@ def check(
             if count:
                 overlaps[name, other] = count
     problems = tuple(str(problem) for _, result in given for problem in result.problems)
-    return DataReport(splits, unseen, overlaps, problems)
+    return DataReport(splits, unseen, overlaps, problems, unseen_is_error)
 
 
 class _Pieces:

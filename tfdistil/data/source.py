@@ -169,7 +169,10 @@ def _unknown(what: str, known: frozenset[str], example: Example) -> DataError:
     choices = sorted(known)
     listed = ", ".join(choices[:20]) + (", ..." if len(choices) > 20 else "")
     path, _, line = example.source.rpartition(":")
-    message = f"unknown {what}; known: {listed}; correct the file or map it in `label_map`"
+    message = (
+        f"unknown {what}; known: {listed}; correct the file, map it in `label_map`, or let it "
+        "count as a miss with `unknown_labels: miss`"
+    )
     return DataError(message, path or None, int(line) if line.isdigit() else None)
 
 

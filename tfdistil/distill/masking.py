@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tfdistil.distill.rows import IGNORE
 from tfdistil.distill.streams import Batch, Transform
+from tfdistil.tasks import IGNORE
 
 
 def mask_pieces(

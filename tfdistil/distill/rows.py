@@ -8,11 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks import Task
+from tfdistil.tasks import IGNORE, Task
 from tfdistil.text.featurizer import Featurizer, Window
-
-IGNORE = -1
-"""The target of what has no label: padding, and every word of an unlabelled text."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,11 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         "reference": results.reference,
         "quality": _present(tables.metrics_table(results)),
         "speed": _present(tables.speed_table(results)),
-        "breakdown": _present(tables.languages_table(results), tables.labels_table(results)),
+        "breakdown": _present(
+            tables.languages_table(results),
+            tables.labels_table(results),
+            tables.unknown_table(results),
+        ),
         "mistakes": {
             set_name(where): found
             for where in results.part("errors")

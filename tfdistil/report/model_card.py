@@ -75,6 +75,7 @@ def render_model_card(metrics: dict[str, Any]) -> str:
             concerns=results.concerns,
             languages=results.languages,
             data=tables.facts_table("Sentences", results.part("data")),
+            unknown=tables.unknown_table(results),
             twin=results.twin,
             gain=answer.gain(results),
             systems=tables.systems_table(results),

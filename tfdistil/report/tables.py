@@ -199,6 +199,23 @@ def labels_table(results: Results) -> Table | None:
     return Table(f"{name} by label on {set_name(where)}", tuple(head), tuple(rows))
 
 
+def unknown_table(results: Results) -> Table | None:
+    """Labels of the sets that train does not have, and how often each set has them."""
+    sets = list(results.part("unknown_labels"))
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for name in sets:
+        for output in results.part("unknown_labels", name):
+            for label, count in results.part("unknown_labels", name, output).items():
+                found.setdefault((output, label), {})[name] = count
+    rows = [
+        (label, _words(output), *(units.plain(counts.get(name, 0)) for name in sets))
+        for (output, label), counts in found.items()
+    ]
+    caption = "Labels that train does not have: each is a miss in every score"
+    head = ("label", "kind", *map(set_name, sets))
+    return Table(caption, head, tuple(rows), text=(1,)) if rows else None
+
+
 def _support(scores: Mapping[str, Any]) -> float:
     return float(scores.get("support") or 0)
 

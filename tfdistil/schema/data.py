@@ -71,6 +71,9 @@ class DataSpec(Part):
         None, description="see low_resource; none: all of train"
     )
     dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    unknown_labels: Literal["miss", "error"] = Field(
+        "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
+    )
     transfer_limit: Int | None = Field(None, ge=1, description="use so many transfer sentences")
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"

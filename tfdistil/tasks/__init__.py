@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tfdistil.tasks.base import Output, Prediction, Span, Task
+from tfdistil.tasks.base import IGNORE, Output, Prediction, Span, Task
 from tfdistil.tasks.classes import Classes, Pair
 from tfdistil.tasks.constant import constant_score
 from tfdistil.tasks.intent_slots import IntentSlots
 from tfdistil.tasks.tags import Tags
+from tfdistil.tasks.unknown import describe_unknown, unknown_labels
 
 TASKS: dict[str, Any] = {t.kind: t for t in (Tags, IntentSlots, Classes, Pair)}
 
@@ -24,6 +25,7 @@ def task_from_json(data: Mapping[str, Any]) -> Task:
 
 
 __all__ = [
+    "IGNORE",
     "TASKS",
     "Classes",
     "IntentSlots",
@@ -34,5 +36,7 @@ __all__ = [
     "Tags",
     "Task",
     "constant_score",
+    "describe_unknown",
     "task_from_json",
+    "unknown_labels",
 ]

@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # the runtime decodes only, and starts without the metrics
 
 Level = Literal["word", "sequence"]
 
+IGNORE = -1
+"""The id of what has no label, or one that the task does not have: nothing is learnt from it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -77,10 +80,9 @@ class Task(ABC):
     def targets(self, example: Example) -> dict[str, np.ndarray]:
         """Output name to int32 ids: ``[words]`` at word level, a scalar at sequence level.
 
-        An output the example has no label for is left out.
-
-        Raises:
-            DataError: a label that is not in the output's set.
+        An output the example has no label for is left out. A label that is not in the output's set
+        is `IGNORE`, and so are all words of a span that has such a tag: labels unseen in train make
+        no loss, and `score` counts them as misses.
         """
 
     @abstractmethod
@@ -103,7 +105,7 @@ class Task(ABC):
     def label_scores(
         self, examples: Sequence[Example], predictions: Sequence[Prediction]
     ) -> dict[str, dict[str, float]]:
-        """Precision, recall, F1 and support of each label (of the slots, of two kinds)."""
+        """Precision, recall, F1 and support of each label in gold or predictions."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.errors import DataError
-from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.base import IGNORE, Output, Prediction, Task
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -28,16 +27,10 @@ class LabelCodec:
         return cls(sorted({e.label for e in examples if e.label is not None}))
 
     def encode(self, example: Example) -> np.ndarray | None:
-        """The id of the example's label, an int32 scalar; None if it has none."""
+        """The id of the example's label, an int32 scalar (or `IGNORE`); None if it has none."""
         if example.label is None:
             return None
-        if example.label not in self._ids:
-            raise DataError(
-                f"unknown label {example.label!r}; the model knows {', '.join(self.labels)}. Map "
-                "it with label_map, or train on data that has it",
-                example.source or None,
-            )
-        return np.array(self._ids[example.label], dtype=np.int32)
+        return np.array(self._ids.get(example.label, IGNORE), dtype=np.int32)
 
     def decode(self, logits: np.ndarray) -> tuple[str, float]:
         """Logits ``[labels]`` to a label and its probability."""

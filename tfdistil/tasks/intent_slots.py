@@ -73,11 +73,13 @@ class IntentSlots(Task):
     def label_scores(
         self, examples: Sequence[Example], predictions: Sequence[Prediction]
     ) -> dict[str, dict[str, float]]:
-        """See `Task.label_scores`."""
+        """See `Task.label_scores`; intents are called ``intent NAME``."""
         from tfdistil.metrics.joint import joint_scores
         from tfdistil.metrics.tables import label_table
 
-        return label_table(joint_scores(*_columns(examples, predictions)).slots)
+        scores = joint_scores(*_columns(examples, predictions))
+        intents = label_table(scores.intents)
+        return label_table(scores.slots) | {f"intent {name}": intents[name] for name in intents}
 
     def to_json(self) -> dict[str, Any]:
         """See `Task.to_json`."""

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.errors import DataError
-from tfdistil.tasks.base import Output, Prediction, Task
-from tfdistil.tasks.iob2 import CONTINUATION, allowed_transitions, best_legal_path, probabilities
+from tfdistil.tasks.base import IGNORE, Output, Prediction, Task
+from tfdistil.tasks.iob2 import (
+    CONTINUATION,
+    allowed_transitions,
+    best_legal_path,
+    probabilities,
+    spans,
+)
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -39,17 +44,19 @@ class TagCodec:
         return cls(labels, continuation)
 
     def encode(self, example: Example) -> np.ndarray | None:
-        """Ids of the example's tags, int32 ``[words]``; None if it has none."""
+        """Ids of the example's tags, int32 ``[words]``; None if it has none.
+
+        All words of a span with an unknown tag are `IGNORE`, the known ``I-x`` after an unknown
+        ``B-x`` too: no legal path has them.
+        """
         if example.tags is None:
             return None
-        try:
-            return np.array([self._ids[tag] for tag in example.tags], dtype=np.int32)
-        except KeyError as error:
-            raise DataError(
-                f"unknown tag {error.args[0]!r}; the model knows {', '.join(self.tags)}. Map it "
-                "with label_map, or train on data that has it",
-                example.source or None,
-            ) from None
+        ids = np.array([self._ids.get(tag, IGNORE) for tag in example.tags], dtype=np.int32)
+        if (ids == IGNORE).any():
+            for span in spans(example.tags):
+                if (ids[span.start : span.end] == IGNORE).any():
+                    ids[span.start : span.end] = IGNORE
+        return ids
 
     def decode(self, logits: np.ndarray) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Logits ``[words, labels]`` to legal tags and the probability of each."""

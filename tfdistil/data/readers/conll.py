@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from typing import Literal
 
 from tfdistil.data.example import Example
@@ -94,6 +95,7 @@ class _Block:
     ):
         self.reading = reading
         self.columns = [(name, at) for name, at in (("word", word), ("tag", tag), ("label", label))]
+        self.meetings = _meetings({n: at for n, at in self.columns if at is not None}, reading)
         self.word, self.tag, self.label = word, tag, label
         self.label_comment = label_comment
         self.pattern = pattern
@@ -133,6 +135,9 @@ class _Block:
         except IndexError:
             name, at = next(c for c in self.columns if c[1] is not None and not _within(c[1], row))
             self._fault(f"no column {at} for `{name}`: the row has {len(row)}: {row}", line)
+            return
+        if len(row) in self.meetings:
+            self._fault(f"{self.meetings[len(row)]}: {row}", line)
             return
         if self.pattern is not None:
             match = self.pattern.fullmatch(word)
@@ -204,6 +209,24 @@ def _compile(pattern: str, reading: Reading) -> re.Pattern[str]:
         message = f"word_pattern {pattern!r} has {compiled.groups} groups, expected 1"
         raise DataError(message, reading.path)
     return compiled
+
+
+def _meetings(columns: dict[str, int], reading: Reading) -> dict[int, str]:
+    """Lengths of rows in which columns counted from both ends meet, to what is wrong with these.
+
+    A row that lacks its word would otherwise have its tag as the word.
+    """
+    found = {}
+    for (one, left), (other, right) in combinations(columns.items(), 2):
+        if left == right:
+            raise DataError(f"`{one}` and `{other}` are both column {left}", reading.path)
+        if left < 0 <= right or right < 0 <= left:
+            hint = "; `tag: null` reads words without tags" if other == "tag" else ""
+            found[abs(left - right)] = (
+                f"the row lacks a cell: `{one}` (column {left}) and `{other}` (column {right}) "
+                f"are the same cell{hint}; the row is"
+            )
+    return found
 
 
 def _within(column: int, row: list[str]) -> bool:
