@@ -13,8 +13,7 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,10 @@ import keras
 from tfdistil.allocator import keep_freed_memory
 from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
-from tfdistil.data.example import Example
 from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
 from tfdistil.files import beside, new_folder
+from tfdistil.held_out import mlm_sets, sets_of
 from tfdistil.model_factory import (
     Models,
     Teacher,
@@ -99,23 +98,13 @@ def _schedule(work: Run, models: dict[str, Any], seed: int) -> Schedule:
     screen = work.screen
     return Schedule(
         models,
-        _sets(work),
+        sets_of(work.recipe, work.corpus),
         work.corpus.task,
         work.folder.path,
         seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(screen, phase, updates)],
         counter=screen.counter,
     )
-
-
-def _sets(work: Run) -> dict[str, Sequence[Example]]:
-    """The corpus' sets; part of transfer is held out where a stage is monitored on it."""
-    sets: dict[str, Sequence[Example]] = dict(work.corpus.sets())
-    if any(stage.stop.on == "transfer_held_out" for stage in work.recipe.distill):
-        size = min(2000, len(work.corpus.transfer) // 10)
-        sets["transfer_held_out"] = work.corpus.transfer[:size]
-        sets["transfer"] = work.corpus.transfer[size:]
-    return sets
 
 
 def train_teacher(work: Run) -> dict[str, Any]:
@@ -188,12 +177,10 @@ def check_stages(work: Run, teacher: Teacher) -> None:
 def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
     """Masked-language pre-training: one stage on a stream that is masked afresh in each pass."""
     model = with_mlm_head(teacher, work.recipe.teacher_seed)
-    texts = [replace(e, tags=None, label=None) for e in (*work.corpus.train, *work.corpus.transfer)]
-    held_out = max(1, min(500, len(texts) // 20))
     masking = masking_for(teacher, spec.probability)
     schedule = Schedule(
         {"encoder": Teacher(model, teacher.featurizer)},
-        {"mlm": texts[:-held_out], "mlm_held_out": texts[-held_out:]},
+        mlm_sets(work.corpus, work.recipe.teacher_seed),
         work.corpus.task,
         work.folder.path,
         seed=work.recipe.teacher_seed,

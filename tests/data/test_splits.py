@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import read
-from tfdistil.data.splits import drop_overlap, overlap, sentence_key, split_dev
+from tfdistil.data.splits import drop_overlap, hold_out, overlap, sentence_key, split_dev
 from tfdistil.errors import DataError
 
 
@@ -83,3 +85,78 @@ def test_raw_text_matches_tokenized_sentences(shared_data: Path):
     assert "Thank you." not in {example.text for example in kept}
     words = {example.key() for example in held}
     assert not any(example.key() in words for example in transfer)
+
+
+def _corpus(**sizes: int) -> list[Example]:
+    """Files one after another; ``da_2=30`` is a file of 30 Danish sentences."""
+    return [
+        Example((name, str(n)), language=name.partition("_")[0], source=f"{name}.txt:{n}")
+        for name, size in sizes.items()
+        for n in range(1, size + 1)
+    ]
+
+
+def _share(examples: Iterable[Example]) -> Counter[str]:
+    return Counter(example.source.rpartition(":")[0] for example in examples)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
+    share=st.floats(0.01, 0.5),
+    seed=st.integers(0, 3),
+)
+def test_every_file_and_language_is_held_out_in_proportion(
+    sizes: list[int], share: float, seed: int
+):
+    examples = _corpus(**{f"l{i % 3}_{i}": size for i, size in enumerate(sizes)})
+    if len(examples) < 2:
+        return
+    kept, held = hold_out(examples, share, 1000, seed)
+    count = max(1, round(share * len(examples)))
+    assert len(held) == count
+    assert kept
+    assert sorted((*kept, *held), key=examples.index) == examples
+    whole, part = _share(examples), _share(held)
+    for name, size in whole.items():
+        assert abs(part[name] - size * count / len(examples)) < 1, name
+    for n in range(3):
+        language = sum(e.language == f"l{n}" for e in examples)
+        of_it = sum(e.language == f"l{n}" for e in held)
+        assert abs(of_it - language * count / len(examples)) < 1
+    backwards = hold_out(examples[::-1], share, 1000, seed)
+    assert backwards == (kept[::-1], held[::-1])
+
+
+def test_no_more_is_held_out_than_the_limit():
+    kept, held = hold_out(_corpus(da=700, sv=300), 0.1, 50, 13)
+    assert (len(kept), _share(held)) == (950, {"da.txt": 35, "sv.txt": 15})
+    assert hold_out(_corpus(da=700, sv=300), 0.1, 50, 14)[1] != held
+
+
+def test_equal_sentences_and_those_that_train_has_are_not_held_out():
+    """Otherwise the loss would be taken on what is learnt."""
+    examples = _examples("a b", "ab", "c", "d", "d", "d", "e", "f")
+    for seed in range(20):
+        kept, held = hold_out(examples, 0.4, 9, seed, seen=_examples("e", "f"))
+        assert held
+        assert not {sentence_key(e) for e in held} & {sentence_key(e) for e in kept}
+        assert not {e.words[0] for e in held} & {"e", "f"}
+
+
+@pytest.mark.parametrize("count", [2, 3, 9])
+def test_of_few_sentences_one_is_held_out(count: int):
+    kept, held = hold_out(_corpus(da=count), 0.1, 2000, 1)
+    assert (len(kept), len(held)) == (count - 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("texts", "seen", "what"),
+    [
+        ([], [], "takes 2 different ones, got 0"),
+        (["a", "a"], [], "takes 2 different ones, got 1"),
+        (["a", "b"], ["a", "b"], "all 2 different ones are in train too"),
+    ],
+)
+def test_too_few_to_hold_any_out(texts: list[str], seen: list[str], what: str):
+    with pytest.raises(DataError, match=what):
+        hold_out(_examples(*texts), 0.1, 2000, 1, seen=_examples(*seen))

@@ -73,6 +73,52 @@ def sample_per(
     return [examples[index] for index in sorted(kept)]
 
 
+def hold_out(
+    examples: Sequence[Example],
+    share: float,
+    most: int,
+    seed: int = 0,
+    seen: Iterable[Example] = (),
+) -> tuple[list[Example], list[Example]]:
+    """Set aside some examples to take a loss on, of every file and language in proportion.
+
+    The files of a corpus stand one after another, so its head or its tail is a file or two. Here
+    the sentences are ordered by language, file and, within a file, chance, and every n-th one is
+    taken: each language and file has its share, give or take less than a sentence. Deterministic in
+    the sentences and the seed, whatever their order. Equal sentences are on the same side.
+
+    Args:
+        examples: whose `Example.source` names their file.
+        share: of the different sentences that may be set aside; one at the least.
+        most: sentences at the most.
+        seed: of the draw.
+        seen: what is trained on beside them; none of these is set aside.
+
+    Returns:
+        The examples that stay and those set aside, both in file order.
+
+    Raises:
+        DataError: fewer than two different sentences, or none that is not in ``seen``.
+    """
+    keys = [sentence_key(example) for example in examples]
+    different = len(set(keys))
+    if different < 2:
+        raise DataError(f"to hold a sentence out takes 2 different ones, got {different}")
+    trained = {sentence_key(example) for example in seen}
+    place: dict[SentenceKey, tuple[str, str]] = {}
+    for example, key in zip(examples, keys, strict=True):
+        if key not in trained:
+            own = example.language, example.source.rpartition(":")[0]
+            place[key] = min(own, place.get(key, own))
+    if not place:
+        raise DataError(f"none can be held out: all {different} different ones are in train too")
+    order = sorted(place, key=lambda key: (place[key], _digest(key, seed)))
+    count = max(1, min(most, round(share * len(order))))
+    held = {order[(2 * i + 1) * len(order) // (2 * count)] for i in range(count)}
+    kept = [e for e, key in zip(examples, keys, strict=True) if key not in held]
+    return kept, [e for e, key in zip(examples, keys, strict=True) if key in held]
+
+
 def drop_overlap(
     transfer: Sequence[Example], held_out: Iterable[Example]
 ) -> tuple[list[Example], int]:
