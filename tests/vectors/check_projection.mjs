@@ -26,6 +26,16 @@ const INSIDE_WORDS = oneOf("'’·‧׳״");
 const INSIDE_NUMBERS = oneOf(".,:٫٬");
 const hebrew = (code) => code >= 0x5d0 && code <= 0x5ea;
 
+function splitAtSpaces(text) {
+  const words = [];
+  text.forEach((code, at) => {
+    if (classOf(code) === "SPACES") return;
+    if (words.at(-1)?.[1] === at) words.at(-1)[1] = at + 1;
+    else words.push([at, at + 1]);
+  });
+  return words;
+}
+
 function split(text) {
   const words = [];
   let start = -1;
@@ -194,7 +204,22 @@ function fingerprint(word, spec, special = false) {
   return data;
 }
 
-// Section 5: windows.
+// Section 5: windows, and pairs of texts.
+
+function keptOfPair(first, second, room) {
+  if (first + second <= room) return [first, second];
+  const short = Math.min(first, second);
+  if (2 * short <= room) return first > second ? [room - short, short] : [short, room - short];
+  const [less, more] = [Math.floor(room / 2), Math.ceil(room / 2)];
+  return first > second ? [more, less] : [less, more];
+}
+
+function pairPositions({ first, second, eos }, kept, spec) {
+  const rows = (words) => words.map((word) => fingerprint(codePoints(word), spec));
+  const end = fingerprint(codePoints("<EOS>"), spec, true);
+  const both = [...rows(first.slice(0, kept[0])), end, ...rows(second.slice(0, kept[1]))];
+  return eos ? [...both, end] : both;
+}
 
 function windows({ words, max_length, eos, overlap }) {
   const room = max_length - eos;
@@ -266,6 +291,16 @@ for (const { token, times, special, hex: expected } of read("tokens")) {
   }
 }
 for (const item of read("windows")) compare("windows", windows(item), item.windows);
+for (const item of read("pairs")) {
+  const room = item.max_length - 1 - item.eos;
+  const kept = keptOfPair(item.first.length, item.second.length, room);
+  compare(`kept of ${item.first} | ${item.second}`, kept, item.kept);
+  const rows = pairPositions(item, kept, shown);
+  compare(`positions of ${item.first} | ${item.second}`, hexOf(rows), item.hex);
+}
+for (const { text, words } of read("whitespace")) {
+  compare(`whitespace of ${text}`, splitAtSpaces(codePoints(text)), words);
+}
 for (const { hex: data, text } of read("bytes")) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   compare(`text of ${data}`, decoder.decode(Buffer.from(data, "hex")), text);

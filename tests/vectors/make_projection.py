@@ -12,10 +12,11 @@ import hashlib
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.vectors.phrases import UNUSUAL, WORDS
+from tests.vectors.phrases import PAIRS, RULES, UNUSUAL, WORDS
 from tfdistil.data.demo import generate
 from tfdistil.text import unicode_classes
 from tfdistil.text.projection import (
@@ -96,6 +97,7 @@ def texts() -> list[tuple[str, str, int]]:
         found += [(language, phrase(rng, words.split()), 1) for _ in range(30)]
     found += [("und", text, 1) for text in UNUSUAL]
     found += [("und", any_text(rng), 1) for _ in range(150)]
+    found += [("und", text, 1) for text in RULES]
     return [*found, ("und", "a", 10_000), ("und", "東é", 50)]
 
 
@@ -178,6 +180,43 @@ def windows() -> list[dict[str, Any]]:
     return found
 
 
+def pairs() -> list[dict[str, Any]]:
+    """The words that are kept of two texts, and all positions of their window."""
+    found = []
+    for one, two, length in PAIRS:
+        for eos in (False, True) if length > 4 else (False,):
+            words, second = one.split(), two.split()
+            (made,) = ProjectionFeaturizer(replace(SHOWN, eos=eos), length).encode(words, second)
+            rows = made.inputs["fingerprint"]
+            kept = len(made.units)
+            found.append(
+                {
+                    "first": words,
+                    "second": second,
+                    "max_length": length,
+                    "eos": eos,
+                    "kept": [kept, len(rows) - kept - 1 - eos],
+                    "hex": rows.tobytes().hex(),
+                }
+            )
+    return found
+
+
+def whitespace() -> list[dict[str, Any]]:
+    """Texts with their words' places by the splitter ``whitespace``."""
+    spaces, others = unicode_classes.SPACES, "7-8 E-1B 7F-84 86 180E 200B-200F 2060 FEFF"
+    between = [
+        f"a{chr(code)}b{chr(code)}{chr(code)} "
+        for first, last in _ranges(f"{spaces} {others}")
+        for code in range(first, last + 1)
+    ]
+    splitter = WordSplitter("whitespace")
+    return [
+        {"text": text, "words": [[start, end] for _, start, end in splitter.split(text)]}
+        for text in (*UNUSUAL, *RULES, "".join(between))
+    ]
+
+
 BROKEN = [
     "61ff62",
     "e69d",
@@ -206,6 +245,8 @@ def files() -> dict[str, str]:
         },
         "projection-tokens.json": _lines("tokens", tokens()),
         "projection-windows.json": _lines("windows", windows()),
+        "projection-pairs.json": _lines("pairs", pairs()),
+        "projection-whitespace.json": _lines("whitespace", whitespace()),
         "projection-bytes.json": _lines(
             "bytes",
             [{"hex": b, "text": bytes.fromhex(b).decode("utf-8", "replace")} for b in BROKEN],

@@ -77,3 +77,53 @@ UNUSUAL = [
     ),
 ]
 """Texts that implementations tend to disagree about."""
+
+RULES = [
+    # Rule 1 and beginnings.
+    "\u0301a \u0301東 \u0301+ \u0301\u0302 \u0301'a",
+    "\u00ada \u200d東 \u00ad+ +\u0301a +\u00ad+ 東\u0301a 東\u00ad東",
+    # Rule 3: before and after it, each of its characters, marks and formats on both sides.
+    "co\u2027op 1\u2027a a\u20271 \u2027a a\u2027 a\u2027\u2027a a·b ·a a· l’a a’’b",
+    "ג׳א ׳א צ״ל ״א a'b 'a a'",
+    "don'\u0301t don’\u00adt a·\u0301b a\u2027\u200db rock'\u200d'n ג׳\u05b0א a'\u20e3",
+    "a\u0301'b a\u00ad'b 1\u20e3'2 a'\u00a0b a'\u200bb l'東 l'ไ l'+ l'- 東'a +'a",
+    "5'6 5's 1'000 ٣'x a'5.3 5·3.2 1.2'3 1,2’a.5",
+    # Rule 4: the last code point that is neither MARK nor FORMAT decides, and the next one.
+    "1\u0301.5 1\u00ad,5 1\u200d:30 1\ufe0f.5 1\u0301\u00ad\u0302.5 ٣\u0301٫٥ ٣\u00ad٬٥",
+    "10\u20e3:30 1\u0301\u20e3.5",
+    "1.\u03015 1,\u00ad5 1:\u200d30 ٣٫\u0301٥ 1.\u03010 1\u0301.\u03015",
+    "a\u0301.5 1a\u0301.5 a1\u0301.5 a\u00ad:5 1a\u00ad,5",
+    "\u0301.5 \u0301\u00ad.5 \u03011.5 \ud800.5 1\ud800.5",
+    "x.5 v2.5 2x.5 a,5 a:5 ا٫٥ a٬5 1.x 1,a 1..5 1,.5 1.,5 1.5.6 1:2:3 1.5,6:7 1. .1 1.",
+    "1\u200b.5 1.\u200b5 1\x00.5 1.東 東.5 1.๑ ๑.๑ ไ๑.๑ ៤៥.៥ 〇.5 ½.5 1.½ １.５ 𝟏.𝟐",
+    # Rule 5: directly between Hebrew letters, which are U+05D0 to 05EA.
+    'צה"ל א"א ת"ת א"ת" "א צ"" ל צ""ל צ\u05b0"ל צ"\u05b0ל צ\u00ad"ל צ"\u00adל צ"a a"ל 1"ל צ"1 a"b',
+    '\u05f0"\u05f0 א"\u05f2 \u05ef"א א"\u05eb \u05eb"א צ\'"ל צ"\'ל צ״"ל א"א"א',
+    # Rules 6 and 7: directly after the joiner or the stacker, and only what is of the word's kind.
+    "👩\u200d🔬 👩\u200c🔬 👩\u2060🔬 👩\u00ad🔬 👩\u0301\u200d🔬 👩\u200d\u0301🔬",
+    "👩\u200d\u200d🔬 +\u200d= .\u200d.",
+    "a\u200d👩 1\u200d+ 東\u200d+ +\u200d東 +\u200da +\u200d1 \u200d+ 👩\u200d🔬'a",
+    "ក\u17d2ក က\u1039က ก\u17d2ก ក\u17d2\u200dក ក\u17d2\u0301ក ក\u17d2a ក\u17d21",
+    "a\u17d2ក 1\u1039က +\u17d2ក \u17d2ក",
+]
+"""Where each rule of the splitter ends; the spaces keep the cases apart."""
+
+PAIRS = [
+    ("play some jazz", "music starts", 16),
+    ("play some jazz", "music starts", 6),
+    ("play some jazz", "music starts", 5),
+    ("music", "play some jazz in München", 6),
+    ("play some jazz in München", "music", 5),
+    ("a b c d e f g h", "i j k l m n o p", 10),
+    ("a b c d e f g h", "i j k l m n o p", 11),
+    ("a b c d e f g h i", "j k l m n o p", 10),
+    ("a b c d e f g", "h i j k l m n o p", 11),
+    ("a b c d e f g", "h i j k l m n o p", 12),
+    ("東 京", "", 8),
+    ("", "Ünïcode text", 8),
+    ("", "", 8),
+    ("a b c d e f g h", "", 6),
+    ("a", "b", 4),
+    ("a b", "c d", 4),
+]
+"""Words of two texts, with spaces between them, and the positions of a window."""

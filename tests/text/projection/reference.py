@@ -1,4 +1,4 @@
-"""docs/projection.md in plain Python: one token at a time, whole numbers, no arrays.
+"""docs/projection.md in plain Python: one rule, one token at a time, whole numbers, no arrays.
 
 The oracle of the vectorised code. It shares nothing with it but the tables of Unicode.
 """
@@ -6,7 +6,9 @@ The oracle of the vectorised code. It shares nothing with it but the tables of U
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
 
+from tfdistil.text import unicode_classes
 from tfdistil.text.projection.unicode_tables import LOWERCASE, NORMALIZED
 
 A, B = 0xC6A4A7935BD1E995, 0x9E3779B97F4A7835
@@ -94,6 +96,67 @@ def normalizable() -> set[str]:
         codes = [int(code, 16) for code in part.split("-")]
         found.update(map(chr, range(codes[0], codes[-1] + 1)))
     return found
+
+
+@cache
+def kind(character: str) -> str:
+    for name in ("SPACES", "CONTROLS", "FORMATS", "MARKS", "SYMBOLS", "DIGITS", "UNSPACED"):
+        for part in getattr(unicode_classes, name).split():
+            codes = [int(code, 16) for code in part.split("-")]
+            if codes[0] <= ord(character) <= codes[-1]:
+                return name
+    return "LETTER"
+
+
+def continues(text: str, start: int, at: int) -> bool:
+    """Whether the code point at ``at`` belongs to the word that begins at ``start``."""
+    character, before = text[at], text[at - 1]
+    after = text[at + 1 : at + 2] or "\0"
+    form = {"SYMBOLS": "symbol", "UNSPACED": "unspaced"}.get(kind(text[start]), "run")
+
+    def last() -> str:
+        solid = (c for c in text[start:at][::-1] if kind(c) not in ("MARKS", "FORMATS"))
+        return kind(next(solid, "\0"))
+
+    def is_hebrew(c: str) -> bool:
+        return 0x5D0 <= ord(c) <= 0x5EA
+
+    run, spoken = form == "run", kind(after) in ("LETTER", "DIGITS")
+    return (
+        kind(character) in ("MARKS", "FORMATS")
+        or (run and kind(character) in ("LETTER", "DIGITS"))
+        or (run and spoken and character in "'\u2019\xb7\u2027\u05f3\u05f4")
+        or (run and character in ".,:\u066b\u066c" and kind(after) == last() == "DIGITS")
+        or (run and character == '"' and is_hebrew(before) and is_hebrew(after))
+        or (form == "symbol" and kind(character) == "SYMBOLS" and before == "\u200d")
+        or (form == "unspaced" and kind(character) == "UNSPACED" and before in "\u17d2\u1039")
+    )
+
+
+def split(text: str) -> list[list[int]]:
+    """The words' places by the splitter ``unicode``."""
+    words: list[list[int]] = []
+    start = -1
+    for at, character in enumerate(text):
+        if start >= 0 and continues(text, start, at):
+            words[-1][1] = at + 1
+            continue
+        start = -1 if kind(character) in ("SPACES", "CONTROLS", "FORMATS") else at
+        if start >= 0:
+            words.append([at, at + 1])
+    return words
+
+
+def kept_of_pair(first: int, second: int, room: int) -> list[int]:
+    """How many words of two texts stay: one after the other is lost, of the longer text.
+
+    Of equally long ones it is the shorter text's from the beginning on, or the first's.
+    """
+    kept = [first, second]
+    while sum(kept) > room:
+        longer = kept[1] > kept[0] if kept[0] != kept[1] else first > second
+        kept[longer] -= 1
+    return kept
 
 
 LOWER = lowercase()

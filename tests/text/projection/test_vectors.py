@@ -13,7 +13,6 @@ import pytest
 from tests.text.projection import reference
 from tests.vectors import make_projection
 from tfdistil.text.projection import ProjectionSpec
-from tfdistil.text.words import WordSplitter
 
 FOLDER = Path(make_projection.__file__).parent
 PROGRAM = FOLDER / "check_projection.mjs"
@@ -49,8 +48,8 @@ def test_words_and_shown_bytes(utterances):
     spec = ProjectionSpec.from_json(read("specs")[0]["shown"])
     for found in utterances:
         text = found["text"] * found["times"]
-        places = [[start, end] for _, start, end in WordSplitter("unicode").split(text)]
-        assert places == found["words"]
+        places = reference.split(text)
+        assert places == found["words"], text
         data = [reference.fingerprint(text[start:end], spec) for start, end in places]
         assert b"".join(data).hex() == found["hex"], text
 
@@ -66,6 +65,29 @@ def test_digests_of_some(utterances):
             elif not rows:
                 rows.append(reference.fingerprint("<null>", spec, special=True))
             assert hashlib.sha256(b"".join(rows)).hexdigest()[:16] == digest
+
+
+def test_words_between_white_space():
+    for found in read("whitespace"):
+        text, places = found["text"], found["words"]
+        assert "".join(text[start:end] for start, end in places) == "".join(text.split())
+        assert [text[start:end] for start, end in places] == text.split()
+
+
+def test_pairs():
+    shown = ProjectionSpec.from_json(read("specs")[0]["shown"])
+    for found in read("pairs"):
+        first, second = found["first"], found["second"]
+        room = found["max_length"] - 1 - found["eos"]
+        kept = reference.kept_of_pair(len(first), len(second), room)
+        assert found["kept"] == kept
+        end = reference.fingerprint("<EOS>", shown, special=True)
+        one, two = (
+            [reference.fingerprint(word, shown) for word in words[:count]]
+            for words, count in zip((first, second), kept, strict=True)
+        )
+        data = b"".join([*one, end, *two, *([end] if found["eos"] else [])])
+        assert data.hex() == found["hex"], (first, second)
 
 
 def test_broken_bytes():
