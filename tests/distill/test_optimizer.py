@@ -126,3 +126,32 @@ def test_accumulated_batches_are_one_update_of_their_mean_gradient():
     once, accumulated = found
     np.testing.assert_allclose(accumulated[1::2], once, rtol=1e-5)
     np.testing.assert_array_equal(accumulated[0], np.ones((2, 3)))  # nothing moves in between
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="one kernel on TensorFlow")
+def test_many_updates_are_those_of_the_formula():
+    """AdamW in NumPy, with dense gradients and with rows of which some occur twice."""
+    import tensorflow as tf
+
+    rng = np.random.default_rng(3)
+    start = rng.normal(size=(5, 3)).astype("float32")
+    weight = keras.Variable(start, name="w")
+    spec = OptimizerSpec(high=0.01, schedule="constant", weight_decay=0.1)
+    optimizer = make_optimizer(spec, 10, [("top", [weight])])
+    expected, m, v = start.astype("float64"), np.zeros((5, 3)), np.zeros((5, 3))
+    for step in range(1, 9):
+        if step % 2:
+            gradient = rng.normal(size=(5, 3)).astype("float32")
+            given = tf.convert_to_tensor(gradient)
+        else:
+            rows, values = [4, 1, 4], rng.normal(size=(3, 3)).astype("float32")
+            given = tf.IndexedSlices(tf.constant(values), tf.constant(rows), tf.constant([5, 3]))
+            gradient = np.zeros((5, 3), "float32")
+            np.add.at(gradient, rows, values)
+        optimizer.apply_gradients([(given, weight)])
+        expected -= 0.01 * 0.1 * expected
+        m = 0.9 * m + 0.1 * gradient
+        v = 0.999 * v + 0.001 * gradient**2
+        rate = 0.01 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        expected -= rate * m / (np.sqrt(v) + 1e-8)
+        np.testing.assert_allclose(np.array(weight), expected, rtol=2e-5, atol=1e-6)

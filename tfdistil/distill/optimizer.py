@@ -10,6 +10,11 @@ from keras import ops
 
 from tfdistil.schema.stages import OptimizerSpec
 
+if keras.backend.backend() == "tensorflow":
+    from tfdistil.distill.tensorflow_adam import AdamUpdate
+else:
+    AdamUpdate = keras.optimizers.AdamW
+
 
 @keras.saving.register_keras_serializable("tfdistil")
 class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
@@ -55,7 +60,7 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
         }
 
 
-class LayerwiseAdamW(keras.optimizers.AdamW):
+class LayerwiseAdamW(AdamUpdate):
     """AdamW whose learning rate has a factor per weight.
 
     Args:
