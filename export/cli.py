@@ -100,7 +100,7 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
     from tfdistil.export.exporter import export_student
     from tfdistil.runs import open_run
 
-    work = open_run(arguments.run)
+    work = open_run(arguments.run, labelled_only=True)
     student, spec = work.student(arguments.model), work.recipe.export
 
     def chosen(name: str) -> Any:
@@ -117,7 +117,7 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
         quantize=chosen("quantize"),
         length=work.export_length() if arguments.length is None else arguments.length,
         batch=chosen("batch"),
-        head=chosen("head"),
+        head=arguments.head or work.head(arguments.model),
         max_drop=chosen("max_drop"),
         languages=work.corpus.languages,
     )

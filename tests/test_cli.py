@@ -392,6 +392,7 @@ def test_a_stopped_run_goes_on_to_the_end(resumed):
         "twin",
         "export",
         "evaluate",
+        "evaluate_file",
         "benchmark",
     }
     assert json.loads((resumed / "metrics.json").read_text("utf-8"))["name"] == "tiny"

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.slow
 TINY = Path(__file__).with_name("tiny.yaml")
 README = Path(__file__).parents[1] / "README.md"
 SEED = ["seed=7"]
+STEPS = ("teacher", "student", "export", "evaluate", "benchmark", "report")
 SYSTEMS = ["teacher", "twin", "student", "tflite"]
 
 
@@ -178,6 +179,70 @@ def test_another_recipe_in_the_folder_is_refused_with_the_difference(finished):
         run(recipe, finished, screen=log()[0])
     assert "-    epochs: 10" in str(raised.value)
     assert "+    epochs: 5" in str(raised.value)
+
+
+@pytest.fixture
+def copied(finished, tmp_path) -> Path:
+    """The finished run once more, to be changed."""
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def trained(folder: Path) -> dict[str, bytes]:
+    """All that training made, what it took included."""
+    paths = [folder / "history.csv", *folder.glob("*/*.safetensors"), *folder.rglob("*.h5")]
+    paths += [p for p in folder.glob("predictions/*") if not p.name.startswith("tflite")]
+    steps = json.loads((folder / "manifest.json").read_text("utf-8"))["steps"]
+    made = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    kept = {name: steps[name] for name in ("teacher", "student", "twin", "evaluate")}
+    return made | {"steps": json.dumps(kept).encode()}
+
+
+def test_another_export_repeats_no_training(copied, metrics):
+    before, file = trained(copied), (copied / "student.tflite").read_bytes()
+    screen, text = log()
+    changed = [*SEED, "export.quantize=dynamic", "export.length=24"]
+    again = run(load_recipe(TINY, changed), copied, screen=screen)
+    assert trained(copied) == before
+    said = [line.strip() for line in text.getvalue().splitlines()]
+    assert [line for line in said if line in STEPS] == ["export", "evaluate", "benchmark", "report"]
+    assert "student dynamic" in said
+    assert "teacher" not in said
+    assert (copied / "student.tflite").read_bytes() != file
+    assert again["export"]["signatures"]["online"]["length"] == 24
+    assert [s["name"] for s in again["systems"]][-1] == "student dynamic"
+    for mine, theirs in zip(again["systems"][:-1], metrics["systems"][:-1], strict=True):
+        assert mine["scores"] == theirs["scores"]
+    assert "student dynamic" in (copied / "report.html").read_text("utf-8")
+    recipe = RunFolder(copied).recipe
+    assert (recipe.export.quantize, recipe.export.length) == ("dynamic", 24)
+
+
+def test_another_benchmark_measures_again_and_that_alone(copied, metrics):
+    before, file = trained(copied), (copied / "student.tflite").read_bytes()
+    screen, text = log()
+    again = run(load_recipe(TINY, [*SEED, "benchmark.queries=120"]), copied, screen=screen)
+    assert trained(copied) == before
+    assert (copied / "student.tflite").read_bytes() == file
+    said = [line.strip() for line in text.getvalue().splitlines()]
+    assert [line for line in said if line in STEPS] == ["benchmark", "report"]
+    assert again["systems"][0]["latency"] != metrics["systems"][0]["latency"]
+    assert again["export"] == metrics["export"]
+
+
+def test_an_export_that_fails_can_be_allowed_more(copied):
+    """The usual way into a folder that is finished but for its file."""
+    before = trained(copied)
+    manifest = json.loads((copied / "manifest.json").read_text("utf-8"))
+    for step in ("export", "evaluate_file", "benchmark"):
+        del manifest["steps"][step]
+    (copied / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    recipe = (copied / "recipe.yaml").read_text("utf-8")
+    (copied / "recipe.yaml").write_text(recipe.replace("max_drop: 100.0", "max_drop: 0.0"), "utf-8")
+    assert RunFolder(copied).recipe.export.max_drop == 0
+    run(load_recipe(TINY, SEED), copied, screen=log()[0])
+    assert trained(copied) == before
+    assert RunFolder(copied).recipe.export.max_drop == 100
 
 
 def test_a_checkpoint_beside_the_recipe_is_found_from_anywhere(finished, tmp_path):

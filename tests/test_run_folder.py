@@ -52,6 +52,82 @@ def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
+STEPS = ("teacher", "student", "twin", "export", "evaluate", "evaluate_file", "benchmark")
+
+
+@pytest.mark.parametrize(
+    ("changes", "again"),
+    [
+        (["export.quantize=dynamic"], {"export", "evaluate_file", "benchmark"}),
+        (["export.max_drop=9", "benchmark.queries=200"], {"export", "evaluate_file", "benchmark"}),
+        (["benchmark.reference=mbert-shape"], {"benchmark"}),
+    ],
+)
+def test_export_and_benchmark_may_change_and_training_stays(tmp_path, recipe, changes, again):
+    folder = RunFolder(tmp_path, recipe)
+    for step in STEPS:
+        folder.finish(step, 1.0, {})
+    (tmp_path / "metrics.json").write_text("{}")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    changed = load_recipe("demo", changes)
+    folder = RunFolder(tmp_path, changed)
+    assert folder.outdated() == again
+    # Until the recipe is adopted nothing has changed: the data may yet be refused.
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    with folder.alone():
+        folder.adopt_recipe()
+    for opened in (folder, RunFolder(tmp_path), RunFolder(tmp_path, changed)):
+        assert opened.recipe == changed
+        assert opened.outdated() == set()
+        assert {step for step in STEPS if not opened.is_done(step)} == again
+    assert not (tmp_path / "metrics.json").exists()  # it told of the old file
+
+
+def test_another_head_is_scored_again_and_not_trained_again(tmp_path):
+    two = "models.student.heads=[labels, logits]"
+    folder = RunFolder(tmp_path, load_recipe("demo", [two]))
+    for step in STEPS:
+        folder.finish(step, 1.0, {})
+    folder = RunFolder(tmp_path, load_recipe("demo", [two, "export.head=logits"]))
+    assert folder.outdated() == {"export", "evaluate", "evaluate_file", "benchmark"}
+
+
+def test_a_recipe_that_is_adopted_again_changes_nothing(tmp_path, recipe):
+    folder = RunFolder(tmp_path, recipe)
+    folder.finish("export", 1.0, {})
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    RunFolder(tmp_path, recipe).adopt_recipe()
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_an_adoption_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypatch):
+    folder = RunFolder(tmp_path, recipe)
+    for step in STEPS:
+        folder.finish(step, 1.0, {})
+    changed = load_recipe("demo", ["export.quantize=none"])
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tfdistil.run_folder.write_text", killed)
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder(tmp_path, changed).adopt_recipe()
+    for given in (recipe, changed):  # either of them makes what is missing
+        again = RunFolder(tmp_path, given)
+        assert not again.is_done("export")
+        assert again.is_done("twin")
+
+
+def test_a_change_of_training_is_refused_without_the_rest(tmp_path, recipe):
+    RunFolder(tmp_path, recipe).finish("teacher", 1.0, {})
+    with pytest.raises(RunError) as raised:
+        RunFolder(tmp_path, load_recipe("demo", ["twin=false", "export.quantize=none"]))
+    assert "+twin: false" in str(raised.value)
+    assert "quantize" not in str(raised.value)
+    assert "only export and benchmark may change" in str(raised.value)
+
+
 def test_a_recipe_can_be_mended_before_anything_is_made(tmp_path, recipe):
     RunFolder(tmp_path, recipe).remember(base="/data")
     mended = load_recipe("demo", ["seed=99"])

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from tfdistil import sweep as module
+from tfdistil.changed_data import refuse_changed_data
 from tfdistil.cli import main
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
@@ -169,7 +170,9 @@ def runs(monkeypatch, tmp_path_factory) -> list[str]:
         folder = RunFolder(out, recipe)
         (out / "teacher").mkdir(exist_ok=True)
         folder.once("teacher", lambda: {"parameters": 1})
-        folder.finish("student", 1.0, {})
+        folder.adopt_recipe()
+        for step in ("student", "export"):
+            folder.finish(step, 1.0, {})
         for name in ("metrics.json", "report.html", "MODEL_CARD.md"):
             (out / name).write_text(json.dumps(metrics))
 
@@ -233,16 +236,73 @@ def test_another_recipe_in_the_same_folder_is_refused_with_the_difference(tmp_pa
     sweep(plan(tmp_path, ["a"]), tmp_path, log()[0])
     before = (tmp_path / "sweep.json").read_bytes()
     for point in ("a", "b"):
-        other = plan(tmp_path, [point], sets=[*SHORT, "export.length=24"])
+        other = plan(tmp_path, [point], sets=[*SHORT, "models.student.dropout=0.5"])
         with pytest.raises(RunError) as raised:
             sweep(other, tmp_path, log()[0])
         message = str(raised.value)
         assert message.startswith(f"{tmp_path / 'a'} was started with another recipe:")
-        assert "-  length: 16" in message
-        assert "+  length: 24" in message
+        assert "-    dropout: 0.1" in message
+        assert "+    dropout: 0.5" in message
     assert runs == ["a"]
     assert (tmp_path / "sweep.json").read_bytes() == before
     assert not (tmp_path / "b").exists()
+
+
+def test_another_export_of_a_sweep_is_one_of_all_its_finished_points(tmp_path, runs):
+    sweep(plan(tmp_path, ["a"]), tmp_path, log()[0])
+    sets = [*SHORT, "export.length=24"]
+    for expected in (["a", "b"], []):  # the second time there is nothing to do
+        runs.clear()
+        swept = sweep(plan(tmp_path, ["b", f"{WIDTH}=8"], sets=sets), tmp_path, log()[0])
+        assert runs == expected
+    assert [entry.name for entry in swept.entries] == ["a", "b"]
+    assert all(RunFolder(tmp_path / name).recipe.export.length == 24 for name in ("a", "b"))
+
+
+@pytest.fixture
+def own_data(tmp_path) -> list[str]:
+    """A training file, and the overrides by which the tiny recipe reads it."""
+    rows = [{"text": f"say word{n}", "intent": "ab"[n % 2], "entities": []} for n in range(12)]
+    path = tmp_path / "train.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sets = [f"data={{train: [{{path: {path}}}], dev_fraction: 0.3}}"]
+    return [*SHORT, *sets, *(f"distill.joint.terms.{n}.stream=train" for n in (0, 1))]
+
+
+def test_a_sweep_does_not_go_on_with_other_data(tmp_path, runs, own_data):
+    """Neither are old results shown beside new ones, nor is an old teacher taken for a new one."""
+    out, train = tmp_path / "out", tmp_path / "train.jsonl"
+    sweep(plan(out, ["a"], sets=own_data), out, log()[0])
+    train.write_text(train.read_text().replace("word3", "other"))
+    for point in ("a", "b"):
+        screen, text = log()
+        with pytest.raises(RunError, match=r"a: its data has changed .*\n.*train\.jsonl \(train\)"):
+            sweep(plan(out, [point], sets=own_data), out, screen)
+        assert text.getvalue() == ""
+    assert runs == ["a"]
+    assert not (out / "b").exists()
+    points = sweep_points([], [["b", f"{WIDTH}=8"]])
+    with pytest.raises(RunError, match=r"a: its data has changed"):
+        sweep(plan_sweep(out / "a", points, tmp_path / "more"), tmp_path / "more", log()[0])
+    train.write_text(train.read_text().replace("other", "word3"))
+    sweep(plan(out, ["b"], sets=own_data), out, log()[0])
+    assert RunFolder(out / "b").facts("teacher")["taken_from"] == str(out / "a")
+
+
+def test_data_edited_while_a_sweep_runs_gets_no_old_teacher(tmp_path, runs, own_data, monkeypatch):
+    out, train = tmp_path / "out", tmp_path / "train.jsonl"
+    fake = module.run
+
+    def edits(recipe, out, base, screen):
+        folder = RunFolder(out, recipe)
+        refuse_changed_data(folder, base)  # as a run does first of all
+        fake(recipe, out, base, screen)
+        train.write_text(train.read_text().replace("word3", "other"))
+
+    monkeypatch.setattr(module, "run", edits)
+    swept = sweep(plan(out, ["a"], ["b", f"{WIDTH}=8"], sets=own_data), out, log()[0])
+    assert runs == ["a"]
+    assert "its data has changed" in swept.failed["b"]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ KINDS = {
 }
 """Kinds of systems in the order of the tables, and what they are called."""
 
+EVALUATIONS = ("evaluate", "evaluate_file")
+"""The steps that leave predictions: of what was trained, and of the file."""
+
 Predictions = dict[str, list[Prediction]]
 
 
@@ -48,8 +51,9 @@ def compare(work: Run) -> dict[str, Any]:
     """Everything the report shows."""
     corpus, folder, recipe = work.corpus, work.folder, work.recipe
     task, sets = corpus.task, corpus.score_sets()
-    found = {kind: predictions_of(work, kind) for kind in folder.facts("evaluate")["systems"]}
-    kinds = [kind for kind in KINDS if kind in found]
+    evaluated = [kind for step in EVALUATIONS for kind in folder.facts(step)["systems"]]
+    kinds = [kind for kind in KINDS if kind in evaluated]
+    found = {kind: predictions_of(work, kind) for kind in kinds}
     name = {kind: system_name(kind, recipe) for kind in kinds}
     scores = {
         kind: {key: task.score(sets[key], rows) for key, rows in found[kind].items()}

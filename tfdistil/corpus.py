@@ -38,6 +38,7 @@ class Corpus:
         seen_in_train: indices of test examples whose sentence occurs in train.
         counts: sizes, repairs and what was dropped, for the report.
         splitter: how raw text becomes words, also on the device.
+        files: every file that was read, by set.
     """
 
     task: Task
@@ -49,6 +50,7 @@ class Corpus:
     seen_in_train: tuple[int, ...]
     counts: dict[str, int]
     splitter: WordSplitter
+    files: dict[str, tuple[Path, ...]]
 
     @property
     def languages(self) -> list[str]:
@@ -109,10 +111,11 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
     counts: dict[str, int] = {}
+    files: dict[str, tuple[Path, ...]] = {}
     if data.demo is not None:
         sets = demo_sets(recipe)
     else:
-        sets, counts = _file_sets(data, base, seed, splitter)
+        sets, counts, files = _file_sets(data, base, seed, splitter)
     if data.languages is not None:
         sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
     if not sets["dev"]:
@@ -154,6 +157,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         tuple(seen),
         counts,
         splitter,
+        files,
     )
 
 
@@ -228,18 +232,19 @@ def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:
 
 def _file_sets(
     data: DataSpec, base: Path, seed: int, splitter: WordSplitter
-) -> tuple[dict[str, list[Example]], dict[str, int]]:
+) -> tuple[dict[str, list[Example]], dict[str, int], dict[str, tuple[Path, ...]]]:
     sets: dict[str, list[Example]] = {}
     counts: dict[str, int] = {}
+    files: dict[str, tuple[Path, ...]] = {}
     for name in ("train", "dev", "test", "transfer"):
         specs = getattr(data, name)
         if data.languages is not None:  # what is not wanted is neither read nor counted
             specs = _in_languages(name, specs, data.languages)
         result = load(to_sources(specs, base, seed), split=splitter.split)
-        sets[name] = list(result.examples)
+        sets[name], files[name] = list(result.examples), result.files
         for what, count in result.counts.items():
             counts[f"{name}_{what}"] = count
-    return sets, counts
+    return sets, counts, files
 
 
 def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> None:

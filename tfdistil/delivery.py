@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tfdistil.comparison import compare, system_name, write_predictions
@@ -18,7 +19,8 @@ def deliver(work: Run) -> dict[str, Any]:
     """
     folder = work.folder
     folder.once("export", lambda: export_step(work))
-    folder.once("evaluate", lambda: evaluate_step(work))
+    folder.once("evaluate", lambda: evaluate_step(work, trained_systems(work)))
+    folder.once("evaluate_file", lambda: evaluate_step(work, ["tflite"]))
     folder.once("benchmark", lambda: benchmark_step(work))
     metrics = compare(work)
     write_json(folder.path / "metrics.json", metrics)
@@ -54,11 +56,15 @@ def export_step(work: Run) -> dict[str, Any]:
     return result.to_json()
 
 
-def evaluate_step(work: Run) -> dict[str, Any]:
-    """Keep every system's predictions on dev and test."""
+def trained_systems(work: Run) -> list[str]:
+    """The models that are scored in Keras; the file is made of one of them."""
+    return ["teacher", *(["twin"] if work.recipe.twin else []), "student"]
+
+
+def evaluate_step(work: Run, systems: Sequence[str]) -> dict[str, Any]:
+    """Keep the predictions of some systems on dev and test."""
     work.screen.line("evaluate")
     sets = {name: examples for name, examples in work.corpus.sets().items() if examples}
-    systems = ["teacher", *(["twin"] if work.recipe.twin else []), "student", "tflite"]
     for system in systems:
         for name in ("dev", "test"):
             if name in sets:
@@ -66,7 +72,7 @@ def evaluate_step(work: Run) -> dict[str, Any]:
                 path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
                 write_text(path, write_predictions(found))
         work.screen.line(f"  {system_name(system, work.recipe)}")
-    return {"systems": systems}
+    return {"systems": list(systems)}
 
 
 def benchmark_step(work: Run) -> dict[str, Any]:

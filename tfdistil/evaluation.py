@@ -108,18 +108,22 @@ def evaluate_run(
     """Score a model of a run: ``teacher``, ``tflite`` or a student (`Run.student_names`).
 
     Raises:
-        RunError: not a run folder, no such model, or it is not trained yet.
+        RunError: not a run folder, no such model, it is not trained yet, or without other data: the
+            run's own has changed.
         DataError: data that cannot be read, or has labels that the run's recipe makes an error.
     """
-    from tfdistil.runs import open_run
+    from tfdistil.corpus import refuse_unknown_labels
+    from tfdistil.runs import open_models, open_run
 
-    work = open_run(folder)
+    work = open_run(folder, labelled_only=True) if data is None else open_models(folder)
     models = (*work.student_names(), "teacher", "tflite")
     if model not in models:
         raise RunError(f"{folder}: no model {model!r}; there are {', '.join(models)}")
     sets = work.corpus.score_sets()
     if data is not None:
         sets = {data.name: _read(data, format, language, work.corpus.splitter)}
+        if work.recipe.data.unknown_labels == "error":
+            refuse_unknown_labels(work.corpus.task, sets[data.name])
     return {
         name: _evaluate(work.corpus.task, examples, predictions_of(work, model, examples), limit)
         for name, examples in sets.items()
@@ -133,9 +137,8 @@ def predictions_of(work: Run, model: str, examples: Sequence[Example]) -> list[P
 
     if model == "tflite":
         return runtime_predictions(Runtime(work.folder.path / "student.tflite"), examples)
-    head = "logits" if model == "teacher" else work.recipe.export.head
     system: Any = work.teacher() if model == "teacher" else work.student(model)
-    predictor = Predictor(system.model, work.corpus.task, head)
+    predictor = Predictor(system.model, work.corpus.task, work.head(model))
     return predictor.predict(encode_rows(examples, system.featurizer, None))
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import keras
 
 from tfdistil.allocator import keep_freed_memory
+from tfdistil.changed_data import file_hashes, refuse_changed_data
 from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.distill.fine_tuning import fine_tune
@@ -52,7 +53,8 @@ def run(
 
     Args:
         recipe: see `tfdistil.recipe`.
-        out: the run folder; an unfinished run of the same recipe goes on.
+        out: the run folder; an unfinished run of the same recipe goes on. Where ``export`` or
+            ``benchmark`` of a finished one have changed, what depends on them is done again.
         base: what relative paths in the recipe are relative to; the working directory if None.
         screen: where progress is shown.
 
@@ -70,8 +72,11 @@ def run(
     screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
     try:
         with screen, folder.alone():
+            refuse_changed_data(folder, base)
+            folder.adopt_recipe()
             folder.remember(base=str(base))
             corpus = load_corpus(recipe, base, screen.counter)
+            folder.remember(sources=file_hashes(corpus.files, base))
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
             screen.line("  " + ", ".join(counts))
             for name, found in corpus.unknown_labels.items():
@@ -266,4 +271,8 @@ def train_twin(work: Run) -> dict[str, Any]:
     _schedule(work, {"twin": twin}, recipe.seed).run([stage])
     with new_folder(work.folder.path / "twin") as target:
         save_student(twin, target)
-    return {"parameters": twin.model.count_params(), "updates": updates}
+    return {
+        "parameters": twin.model.count_params(),
+        "updates": updates,
+        "head": recipe.export.head,
+    }

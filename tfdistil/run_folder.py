@@ -35,14 +35,16 @@ def versions() -> dict[str, str]:
 class RunFolder:
     """A folder that belongs to one recipe.
 
+    What is trained stays what it is; ``export`` and ``benchmark`` may change, see `adopt_recipe`.
+
     Args:
         path: made if missing.
         recipe: what is run here; None opens an existing run with the recipe it has.
 
     Raises:
-        RunError: the folder belongs to another recipe that has made something (the message shows
-            the difference), or to something else, its manifest is damaged, or there is no run to
-            open.
+        RunError: the folder belongs to a recipe that has made something and would train something
+            else (the message shows the difference), or to something else, its manifest is damaged,
+            or there is no run to open.
     """
 
     def __init__(self, path: str | Path, recipe: Recipe | None = None):
@@ -50,10 +52,10 @@ class RunFolder:
         self._recipe_file = self.path / "recipe.yaml"
         self._manifest_file = self.path / "manifest.json"
         if recipe is None:
-            self.recipe = self._existing_recipe()
+            self.recipe = self._own = self._existing_recipe()
         else:
             self.recipe = recipe
-            self._claim(recipe)
+            self._own = self._claim(recipe)
         self.manifest = self._read_manifest()
 
     def _existing_recipe(self) -> Recipe:
@@ -64,26 +66,21 @@ class RunFolder:
             )
         return parse_recipe(load_tree(self._recipe_file), str(self._recipe_file))
 
-    def _claim(self, recipe: Recipe) -> None:
+    def _claim(self, recipe: Recipe) -> Recipe:
+        """The recipe that the folder has, which is the one given if nothing was made yet."""
         text = recipe.to_yaml()
         if self._recipe_file.exists() and self._manifest_file.exists():
-            before = self._recipe_file.read_text("utf-8")
-            if before == text:
-                return
-            if self._is_started():
-                difference = "\n".join(
-                    difflib.unified_diff(
-                        before.splitlines(), text.splitlines(), "this run", "the recipe given", n=1
-                    )
-                )
-                raise RunError(
-                    f"{self.path} was started with another recipe:\n{difference}\n"
-                    "Give another --out folder, or the same recipe to go on"
-                )
+            if self._recipe_file.read_text("utf-8") == text:
+                return recipe
+            if self.is_started():
+                before = self._existing_recipe()
+                self._refuse_other_training(before, recipe)
+                return before
         elif self.path.exists() and self._is_foreign(text):
             raise RunError(f"{self.path}: neither empty nor a run folder; give another --out")
         write_text(self._recipe_file, text)
         write_json(self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()})
+        return recipe
 
     def _read_manifest(self) -> dict[str, Any]:
         manifest = read_json(self._manifest_file)
@@ -91,7 +88,49 @@ class RunFolder:
             raise RunError(f"{self._manifest_file}: damaged; remove the folder and run again")
         return manifest
 
-    def _is_started(self) -> bool:
+    def _refuse_other_training(self, before: Recipe, recipe: Recipe) -> None:
+        kept = {"export": before.export, "benchmark": before.benchmark}
+        own = before.to_yaml().splitlines()
+        given = recipe.model_copy(update=kept).to_yaml().splitlines()
+        if own != given:
+            lines = difflib.unified_diff(
+                own, given, "this run", "the recipe given", n=1, lineterm=""
+            )
+            difference = "\n".join(lines)
+            raise RunError(
+                f"{self.path} was started with another recipe:\n{difference}\n"
+                "Give another --out folder, or the same recipe to go on; only export and benchmark "
+                "may change"
+            )
+
+    def outdated(self) -> set[str]:
+        """Finished steps that the recipe given wants otherwise than the folder's own."""
+        before, after = self._own, self.recipe
+        steps: set[str] = set()
+        if before.export != after.export:
+            steps |= {"export", "evaluate_file", "benchmark"}
+        if before.export.head != after.export.head:
+            steps.add("evaluate")
+        if before.benchmark != after.benchmark:
+            steps.add("benchmark")
+        return steps & set(self.manifest["steps"])
+
+    def adopt_recipe(self) -> None:
+        """Make the recipe given the folder's own; what is `outdated` then counts as not done.
+
+        Nothing happens where it is already. Call it while `alone`.
+        """
+        outdated = self.outdated()
+        if outdated:
+            (self.path / "metrics.json").unlink(missing_ok=True)  # it tells of the old file
+            for step in outdated:
+                del self.manifest["steps"][step]
+            write_json(self._manifest_file, self.manifest)
+        if self._own != self.recipe:
+            write_text(self._recipe_file, self.recipe.to_yaml())
+            self._own = self.recipe
+
+    def is_started(self) -> bool:
         """Whether anything was made; if not, an error came first, and the recipe may be mended."""
         ours = (self._recipe_file, self._manifest_file)
         names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}

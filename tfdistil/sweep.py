@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import keras
 
+from tfdistil.changed_data import file_hashes, refuse_changed_data
 from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
-from tfdistil.files import read_json
+from tfdistil.files import read_json, sha256
 from tfdistil.pipeline import check_stages, run, untrained_teacher
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
@@ -59,6 +60,9 @@ class Swept:
 def sweep(plan: Plan, out: str | Path, screen: Screen | None = None) -> Swept:
     """Run every point of a plan that is not finished, and write the table and the page.
 
+    Finished points whose ``export`` or ``benchmark`` have changed are delivered again, so that the
+    table compares like with like.
+
     All points are checked against their teachers, as they are before training, before the first one
     is run. A point that fails does not keep the others from running.
 
@@ -68,12 +72,15 @@ def sweep(plan: Plan, out: str | Path, screen: Screen | None = None) -> Swept:
         screen: where progress is shown.
 
     Raises:
-        TfdistilError: a point whose stages do not fit its models, data that cannot be read, or a
-            folder that was started with another recipe; nothing has been trained then.
+        TfdistilError: a point whose stages do not fit its models, data that cannot be read or has
+            changed, or a folder that was started with another recipe; nothing has been trained
+            then.
     """
     screen, out = screen or Screen(), Path(out)
     folders = _claim(plan, out)
-    todo = [p for p in plan.points if p.name in plan.wanted and not _is_finished(out / p.name)]
+    finished = {name for name in folders if _is_finished(out / name)}
+    again = {name for name in finished if folders[name].outdated()}
+    todo = [p for p in plan.points if p.name in (plan.wanted - finished) | again]
     screen.line(f"{len(plan.wanted)} points into {out}, {len(todo)} to run")
     failed: dict[str, str] = {}
     sources = _check(plan, folders, {point.name for point in todo}, screen) if todo else {}
@@ -101,6 +108,9 @@ def _claim(plan: Plan, out: Path) -> dict[str, RunFolder]:
     there = {point.name for point in recorded_points(out)}
     names = sorted(plan.recipes, key=lambda name: name not in there)
     folders = {name: RunFolder(out / name, plan.recipes[name]) for name in names if name in there}
+    digest = cache(sha256)  # points have their data in common
+    for folder in folders.values():
+        refuse_changed_data(folder, plan.base, digest=digest)
     record_points(out, plan.points)
     for name in names:
         if name not in there:
@@ -140,11 +150,14 @@ def _check(
         return corpus
 
     if plan.source is not None:
-        read(RunFolder(plan.source).recipe, plan.source)
+        source = RunFolder(plan.source)
+        refuse_changed_data(source, plan.base)
+        read(source.recipe, plan.source)
     for name, folder in folders.items():
         corpus = read(plan.recipes[name], folder.path)
         if name in todo and not folder.is_done("student"):
-            folder.remember(base=str(plan.base.resolve()))
+            sources = file_hashes(corpus.files, plan.base)
+            folder.remember(base=str(plan.base.resolve()), sources=sources)
             work = Run(folder, corpus, screen)
             teacher = teachers.get(keys[folder.path], partial(untrained_teacher, work))
             try:

@@ -341,6 +341,13 @@ def test_reads_back(case: Case, tmp_path: Path):
 
 
 @by_case
+def test_says_which_files_it_read(case: Case, tmp_path: Path):
+    path = case.write(tmp_path)
+    found = read(path, case.format, **case.options).files
+    assert set(found) == {tmp_path / name for name in case.files}
+
+
+@by_case
 def test_guesses_the_format(case: Case, tmp_path: Path):
     result = read(case.write(tmp_path), **case.options)
     assert _plain(result.examples, tmp_path) == list(case.examples)

@@ -87,6 +87,7 @@ def load(
     examples: list[Example] = []
     counts: Counter[str] = Counter()
     problems: list[DataError] = []
+    files: list[Path] = []
     for source in sources:
         result = read(
             source.path,
@@ -100,6 +101,7 @@ def load(
         found = list(result.examples)
         counts.update(result.counts)
         problems.extend(result.problems)
+        files.extend(result.files)
         if source.label_map:
             found, mapped = map_labels(found, source.label_map)
             counts["labels_mapped"] += mapped.total()
@@ -109,7 +111,10 @@ def load(
             found = [found[i] for i in sorted(rng.sample(range(len(found)), source.limit))]
         examples.extend(found)
     return ReadResult(
-        tuple(examples), {k: n for k, n in sorted(counts.items()) if n}, tuple(problems)
+        tuple(examples),
+        {k: n for k, n in sorted(counts.items()) if n},
+        tuple(problems),
+        tuple(files),
     )
 
 

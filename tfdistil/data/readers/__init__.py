@@ -104,7 +104,7 @@ def read(
             raise
         reading.problems.append(error)
     counts = {name: count for name, count in sorted(reading.counts.items()) if count}
-    return ReadResult(tuple(examples), counts, tuple(reading.problems))
+    return ReadResult(tuple(examples), counts, tuple(reading.problems), tuple(reading.files))
 
 
 @contextmanager

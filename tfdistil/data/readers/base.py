@@ -37,11 +37,13 @@ class ReadResult:
         counts: what was changed or left out on the way, by name (``repaired_tags``, ...);
             only what happened at least once.
         problems: the broken lines; empty unless they were collected instead of raised.
+        files: every file that was read, in order.
     """
 
     examples: tuple[Example, ...]
     counts: dict[str, int] = field(default_factory=dict)
     problems: tuple[DataError, ...] = ()
+    files: tuple[Path, ...] = ()
 
 
 class Reading:
@@ -74,6 +76,7 @@ class Reading:
         self.max_problems = max_problems
         self.counts: Counter[str] = Counter()
         self.problems: list[DataError] = []
+        self.files: list[Path] = []
 
     def problem(self, message: str, line: int | None = None, path: Path | None = None) -> None:
         """Report a broken line: raises, or notes it so that the reader can go on after it.
@@ -91,11 +94,13 @@ class Reading:
 
     def text(self, path: Path | None = None) -> str:
         """The whole file; see `files.read_text`."""
-        return files.read_text(path or self.path, self.problem)
+        self.files.append(path or self.path)
+        return files.read_text(self.files[-1], self.problem)
 
     def lines(self, path: Path | None = None) -> list[str]:
         """The file's lines; see `files.read_lines`."""
-        return files.read_lines(path or self.path, self.problem)
+        self.files.append(path or self.path)
+        return files.read_lines(self.files[-1], self.problem)
 
     def source(self, line: int) -> str:
         """``path:line`` for `Example.source`."""
