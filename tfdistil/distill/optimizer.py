@@ -13,7 +13,9 @@ from tfdistil.schema.stages import OptimizerSpec
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_adam import AdamUpdate
 else:
-    AdamUpdate = keras.optimizers.AdamW
+
+    class AdamUpdate(keras.optimizers.AdamW):  # type: ignore[no-redef]
+        """Other backends use Keras' own update."""
 
 
 @keras.saving.register_keras_serializable("tfdistil")
