@@ -66,7 +66,16 @@ def test_without_transfer_the_stage_draws_from_train(written):
     assert (gold.pool, soft.pool) == (("train",), ("train", "transfer"))
     alone, path = written(out="alone.yaml")
     assert {term.pool for term in alone.distill[0].terms} == {("train",)}
-    assert "dev_fraction: 0.1" in path.read_text()  # no dev file, so a tenth of train
+    assert alone.data.dev_fraction == 0.25  # no dev file, and train is small
+
+
+@pytest.mark.parametrize(("rows", "share"), [(40, 0.25), (1000, 0.2), (10_000, 0.1)])
+def test_dev_is_split_off_train_large_enough_to_select_on(tmp_path, rows, share):
+    train = tmp_path / "train.tsv"
+    train.write_text("text\tlabel\n" + "so good\tgood\nso bad\tbad\n" * (rows // 2))
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("classes", path, train))
+    assert load_recipe(path).data.dev_fraction == share
 
 
 @pytest.mark.parametrize("student", STUDENTS)

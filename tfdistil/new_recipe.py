@@ -20,6 +20,9 @@ from tfdistil.schema.models import FineTuneSpec
 TEACHER = "bert-base-multilingual-cased"
 BATCH = 64
 PASSES = 10
+DEV, MOST_DEV = 200, 0.25
+"""Sentences to select on where there is no dev file, and the share of train they may be at most: a
+few dozen cannot tell a better model from luck."""
 FEWEST_UPDATES = 2000
 """Of a small set, ten passes would be over before a BiLSTM has learnt anything."""
 
@@ -153,7 +156,8 @@ def new_recipe(
     Args:
         task: ``tags``, ``intent_slots``, ``classes`` or ``pair``.
         out: where it will be written; paths in it are relative to that.
-        train, dev, test: labelled files; without dev a tenth of train is set aside.
+        train, dev, test: labelled files; without dev a tenth of train is set aside, of
+            small sets up to a quarter.
         transfer: unlabelled text for the teacher to speak on; without it distillation has only
             the training sentences.
         teacher: a Hugging Face folder or hub id.
@@ -166,12 +170,12 @@ def new_recipe(
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
     sources = {name: suggest(path.resolve()) for name, path in paths.items() if path is not None}
     data = CommentedMap({name: [_line(source, folder)] for name, source in sources.items()})
+    sentences = _count(sources["train"])
     if dev is None:
-        data["dev_fraction"] = 0.1
+        data["dev_fraction"] = round(min(max(0.1, DEV / max(1, sentences)), MOST_DEV), 2)
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)
-    sentences = _count(sources["train"])
     pool = ["train"]
     if task in ("tags", "intent_slots"):
         data["augment"] = {"kind": "slot_substitution", "times": 2}
