@@ -64,7 +64,7 @@ def test_without_transfer_the_stage_draws_from_train(written):
     with_text, path = written(transfer="raw.txt")
     gold, soft = with_text.distill[0].terms
     assert (gold.pool, soft.pool) == (("train",), ("train", "transfer"))
-    alone, path = written(out="alone.yaml")
+    alone, _ = written(out="alone.yaml")
     assert {term.pool for term in alone.distill[0].terms} == {("train",)}
     assert alone.data.dev_fraction == 0.25  # no dev file, and train is small
 

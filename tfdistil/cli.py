@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument("out", type=Path, help="the recipe file to write")
     init.add_argument("--task", required=True, choices=("tags", "intent_slots", "classes", "pair"))
     init.add_argument("--train", required=True, type=Path, help="labelled file or folder")
-    init.add_argument("--dev", type=Path, help="labelled; default: a tenth of train")
+    init.add_argument("--dev", type=Path, help="labelled; default: a tenth to a quarter of train")
     init.add_argument("--test", type=Path, help="labelled, to report on")
     init.add_argument("--transfer", type=Path, help="unlabelled text; distillation lives on it")
     init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
