@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tfdistil.printable import printable, shortened
+
 
 class TfdistilError(Exception):
-    """Base of every error that says what came, what was expected, where, and what to do."""
+    """Base of every error that says what came, what was expected, where, and what to do.
+
+    What came may be anything, so a message is cut to a length that can be read, and characters that
+    do not print are escaped.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(shortened(printable(shortened(message))))
 
 
 class DataError(TfdistilError):
