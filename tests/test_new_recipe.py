@@ -61,7 +61,7 @@ def test_small_sets_have_as_many_updates_as_large_ones(tmp_path, rows, updates, 
 
 
 def test_without_transfer_the_stage_draws_from_train(written):
-    with_text, path = written(transfer="raw.txt")
+    with_text, _ = written(transfer="raw.txt")
     gold, soft = with_text.distill[0].terms
     assert (gold.pool, soft.pool) == (("train",), ("train", "transfer"))
     alone, _ = written(out="alone.yaml")

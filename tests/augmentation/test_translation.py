@@ -86,6 +86,39 @@ def test_a_missing_package_or_model_is_a_clear_error(tmp_path):
         HuggingFaceTranslator(str(tmp_path))(["x"], "en", "fr")
 
 
+def model_folder(folder, config: dict, **files: str):
+    """A folder of a translation model without weights."""
+    (folder / "config.json").write_text(json.dumps(config))
+    for name, content in files.items():
+        (folder / ".".join(name.rsplit("_", 1))).write_text(content)
+    return str(folder)
+
+
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", None, ["marian"], "x\x1b[31m"])
+def test_only_kinds_of_models_that_translate_are_opened(tmp_path, model_type):
+    folder = model_folder(tmp_path, {"model_type": model_type}, vocab_txt="[UNK]")
+    with pytest.raises(DataError, match=r"model_type is .*expected one of marian, m2m_100"):
+        HuggingFaceTranslator(folder)(["a"], "en", "de")
+
+
+def test_models_that_are_code_of_their_own_are_refused(tmp_path):
+    code = {"AutoTokenizer": ["code.Slow", "code.Fast"], "AutoModelForSeq2SeqLM": "code.Model"}
+    folder = model_folder(tmp_path, {"model_type": "t5", "auto_map": code})
+    with pytest.raises(DataError, match=r"code of its own.*code.Model.*never run"):
+        HuggingFaceTranslator(folder)(["a"], "en", "de")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"auto_map": code}))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5"}))
+    with pytest.raises(DataError, match=r"tokenizer is code of its own.*code.Fast"):
+        HuggingFaceTranslator(folder)(["a"], "en", "de")
+
+
+@pytest.mark.parametrize("files", [{}, {"spiece_model": "garbage" * 20}])
+def test_a_tokenizer_made_up_for_want_of_a_vocabulary_is_refused(tmp_path, files):
+    folder = model_folder(tmp_path, {"model_type": "t5", "vocab_size": 32128}, **files)
+    with pytest.raises(DataError, match=r"the tokenizer (has \d+ pieces|cannot be read)"):
+        HuggingFaceTranslator(folder)(["a"], "en", "de")
+
+
 class TestWithPyTorch:
     """An optional job: PyTorch is not installed by the lock file."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import ml_dtypes
@@ -98,7 +99,7 @@ def test_shards(tiny, saved) -> None:
         with pytest.raises(CheckpointError, match=message):
             load_encoder(folder, ABC)
 
-    broken("{", "expected JSON with a .weight_map.")
+    broken("{", "cannot be read as JSON")
     broken({"weights": {}}, "expected JSON with a .weight_map.")
     broken({"weight_map": [1]}, "expected JSON with a .weight_map.")
     broken({"weight_map": places | {"x": "../y.safetensors"}}, "must lie beside the index")
@@ -150,7 +151,10 @@ def test_made_up_labels_where_the_file_has_none(saved) -> None:
     assert checkpoint_heads(saved("bert", None)) == {}
 
 
-@pytest.mark.parametrize("table", [{"0": "a", "2": "b"}, {"0": "a", "1": "a"}, {"x": "a"}, ["a"]])
+@pytest.mark.parametrize(
+    "table",
+    [{"0": "a", "2": "b"}, {"0": "a", "1": "a"}, {"x": "a"}, ["a"], {}, {"0": None, "1": []}],
+)
 def test_broken_id2label(saved, table) -> None:
     folder = saved("bert", "word", "ab")
     configure(folder, id2label=table)
@@ -280,11 +284,125 @@ def test_a_file_without_architectures_is_a_base_model(tiny, saved) -> None:
     assert_same(load_encoder(folder), tiny())
 
 
-def test_broken_joint_labels(saved) -> None:
+@pytest.mark.parametrize("level", ["word", "sequence"])
+@pytest.mark.parametrize("architectures", [None, [], ["RobertaModel"]])
+def test_a_classifier_is_not_dropped_where_config_json_is_silent(
+    tiny, saved, level: str, architectures
+) -> None:
+    folder = saved("roberta", level)
+    configure(folder, architectures=architectures)
+    heads = {"out": (level, 3)}
+    with pytest.raises(CheckpointError, match=r"has a classifier \(classifier.*RobertaForToken"):
+        load_encoder(folder, heads)
+    assert load_encoder(folder, heads, fresh_heads=True).load_report.fresh == ("head out",)
+    assert load_encoder(folder).load_report.fresh == ()  # nobody asked for it
+
+
+def test_a_joint_head_is_not_dropped_where_config_json_is_silent(tiny, tmp_path: Path) -> None:
+    heads = {"slots": ("word", 3), "intent": ("sequence", 2)}
+    save_encoder(tiny("bert", heads), tmp_path, {"slots": "abc", "intent": "de"})
+    configure(tmp_path, tfdistil={"heads": {"slots": {"level": "word", "labels": [*"abc"]}}})
+    with pytest.raises(CheckpointError, match=r"has a classifier \(heads.intent.out.bias"):
+        load_encoder(tmp_path, heads)
+    configure(tmp_path, tfdistil=None)
+    with pytest.raises(CheckpointError, match=r"has a classifier \(heads.intent.out.bias"):
+        load_encoder(tmp_path, heads)
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        {"heads": {"out": "word"}},
+        {"heads": {"out": {"level": "word", "labels": "abc"}}},
+        {"heads": {"out": {"level": "text", "labels": ["a", "b", "c"]}}},
+        {"heads": {"out": {"level": "word", "labels": ["a", "a", "c"]}}},
+        {"heads": ["out"]},
+        7,
+    ],
+)
+def test_broken_joint_labels(saved, joint) -> None:
     folder = saved("bert", "word")
-    configure(folder, tfdistil={"heads": {"out": "word"}})
-    with pytest.raises(CheckpointError, match=r".tfdistil. must hold heads with level and labels"):
+    configure(folder, tfdistil=joint)
+    with pytest.raises(CheckpointError, match=r".tfdistil. must hold heads, each with a level"):
         load_encoder(folder, ABC)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.float64])
+def test_weights_that_are_not_finite_are_refused(saved, value: float, kind) -> None:
+    folder = saved("bert", "word")
+    name = "bert.encoder.layer.1.output.dense.weight"
+
+    def spoil(tensors):
+        tensors[name] = tensors[name].astype(kind)
+        tensors[name][3, 5] = value
+
+    change(folder, spoil)
+    with pytest.raises(CheckpointError, match=f"{name} holds 1 of 96 values that are NaN or inf"):
+        load_encoder(folder, ABC)
+
+
+def test_weights_that_float32_cannot_hold_are_refused(saved) -> None:
+    folder = saved("bert", None)
+    change(folder, lambda tensors: tensors | {EMBEDDINGS: np.full((23, 8), 1e39)})
+    for load in (load_encoder, word_embeddings):
+        with pytest.raises(CheckpointError, match=f"{EMBEDDINGS} holds 184 of 184 values"):
+            load(folder)
+
+
+def test_weights_nobody_needs_may_be_anything(tiny, saved) -> None:
+    folder = saved("bert", None)
+    spare = {"cls.seq_relationship.weight": np.full((2, 8), np.nan, "float32")}
+    change(folder, lambda tensors: tensors | spare)
+    assert_same(load_encoder(folder), tiny())
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["vocab_size", "num_hidden_layers", "intermediate_size", "max_position_embeddings"],
+)
+@pytest.mark.parametrize("size", [10**7, 10**15, 10**40])
+def test_sizes_that_the_file_cannot_fill_take_no_memory(saved, key: str, size: int) -> None:
+    folder = saved("bert", "word")
+    configure(folder, **{key: size})
+    with pytest.raises(CheckpointError, match=r"describes an encoder of [\d,]+ weights"):
+        load_encoder(folder, ABC)
+
+
+@pytest.mark.parametrize("count", [0, -1, 10**12, "2", 1.5])
+def test_nonsense_numbers_of_labels(saved, count) -> None:
+    folder = saved("bert", "word")
+    configure(folder, id2label=None, label2id=None, num_labels=count)
+    with pytest.raises(CheckpointError, match="num_labels must be a whole number from 1 to"):
+        load_encoder(folder, ABC)
+
+
+def test_word_embeddings_have_the_rows_of_config_json(saved) -> None:
+    folder = saved("bert", None)
+    configure(folder, vocab_size=24)
+    with pytest.raises(CheckpointError, match=r"is \[23, 8\], but config.json says \[24, 8\]"):
+        word_embeddings(folder)
+
+
+def test_a_pipe_or_a_device_is_no_file(saved) -> None:
+    folder = saved("bert", None)
+    (folder / "config.json").unlink()
+    os.mkfifo(folder / "config.json")
+    with pytest.raises(CheckpointError, match=r"config.json is not there, or is no plain"):
+        load_encoder(folder)
+
+
+def test_names_out_of_a_file_are_shown_short_and_printable(saved) -> None:
+    folder = saved("bert", None)
+    spare = {f"\x1b[31m{n}\n" + "x" * 500: np.zeros(1, "float32") for n in range(300)}
+    change(folder, lambda tensors: tensors | spare)
+    with pytest.raises(CheckpointError) as error:
+        load_encoder(folder)
+    message = str(error.value)
+    assert len(message) < 4000
+    assert "\x1b" not in message
+    assert "\\x1b[31m" in message
+    assert "(280 more)" in message
 
 
 def test_folders_that_are_no_checkpoints(saved, tmp_path: Path) -> None:
@@ -296,7 +414,7 @@ def test_folders_that_are_no_checkpoints(saved, tmp_path: Path) -> None:
     empty.mkdir()
     with pytest.raises(CheckpointError, match=r"no config.json; is it a checkpoint"):
         load_encoder(empty)
-    for text, message in (("{", "is not JSON"), ("[]", "expected a JSON object, got list")):
+    for text, message in (("{", "cannot be read as JSON"), ("[]", "holds a JSON list")):
         (empty / "config.json").write_text(text)
         with pytest.raises(CheckpointError, match=message):
             load_encoder(empty)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tfdistil.encoders import EncoderConfig
@@ -64,15 +66,46 @@ def test_roberta_positions_start_after_the_pad_id() -> None:
         ({"position_embedding_type": "relative_key"}, "position_embedding_type: 'relative_key'"),
         ({"is_decoder": True}, "is_decoder: True"),
         ({"hidden_act": "mish"}, "'mish'; supported: gelu"),
-        ({"num_attention_heads": 5}, "24 is not a multiple of 5"),
-        ({"num_hidden_layers": 0}, "layers must be a positive"),
-        ({"hidden_size": "wide"}, "width must be a positive"),
-        ({"max_position_embeddings": 0}, "max_positions 0"),
+        ({"num_attention_heads": 5}, "hidden_size 24 is not a multiple of 5"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers must be a positive whole number, got 0"),
+        ({"hidden_size": "wide"}, "hidden_size must be a positive whole number, got 'wide'"),
+        ({"max_position_embeddings": 0}, "max_position_embeddings must be a positive"),
+        ({"auto_map": {"AutoModel": "code.Model"}}, "auto_map: .*code.Model.*is not supported"),
     ],
 )
 def test_unsupported_configurations(change: dict, message: str) -> None:
     with pytest.raises(CheckpointError, match=message):
         EncoderConfig.from_huggingface(BERT | change)
+
+
+NAN, INF = float("nan"), float("inf")
+RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
+NONSENSE: dict[str, list] = {
+    **{key: [-1, 0, 1.5, "9", True] for key in BERT if key != "model_type"},
+    **{key: [NAN, INF, -0.1, 1.0, 7, "0.1", True] for key in RATES},
+    "type_vocab_size": [-1, 0.5, "2", True, NAN],
+    "pad_token_id": [-1, 97, "0", True, 0.0],
+    "layer_norm_eps": [NAN, INF, -1e-12, 0, 1e-40, 1.0, "1e-12", None, True, []],
+    "initializer_range": [NAN, -0.02, INF, "0.02", None],
+    "hidden_act": [None, 3, {}, ["gelu"]],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(k, v) for k in NONSENSE for v in NONSENSE[k]])
+def test_numbers_that_make_no_sense_are_refused_by_their_key(key: str, value) -> None:
+    with pytest.raises(CheckpointError) as error:
+        EncoderConfig.from_huggingface(BERT | {key: value})
+    assert key in str(error.value) or key == "hidden_act"
+    assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "xlm-roberta"])
+def test_weights_are_counted(tiny, family: str) -> None:
+    from tfdistil.encoders.tensor_names import base_tensors
+
+    encoder = tiny(family)
+    count = sum(math.prod(weight.shape) for weight in base_tensors(encoder).values())
+    assert encoder.config.weights == count
 
 
 def test_all_missing_keys_are_listed() -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tfdistil.errors import DataError
+from tfdistil.errors import CheckpointError, DataError
 from tfdistil.files import beside
+from tfdistil.printable import shown
 
 
 class Translator(Protocol):
@@ -23,6 +24,9 @@ class Translator(Protocol):
         """One translation of each text; ``source`` and ``target`` are the data's codes."""
         ...
 
+
+MODEL_TYPES = ("marian", "m2m_100", "nllb-moe", "mbart", "fsmt", "t5", "mt5", "umt5")
+"""The kinds of models that `HuggingFaceTranslator` reads; NLLB's are ``m2m_100``."""
 
 Translate = Callable[[Sequence[str], str, str], list[str]]
 
@@ -60,11 +64,12 @@ class RegisteredTranslator:
 
 
 class HuggingFaceTranslator:
-    """Marian, NLLB, M2M100 or another sequence-to-sequence model, by beam search. Needs PyTorch.
+    """Marian, NLLB, M2M100 or another of `MODEL_TYPES`, by beam search. Needs PyTorch.
 
     Args:
         folders: ``source-target`` to the folder or hub id of a model for that direction, or one
-            folder for all directions. Weights are read from safetensors alone.
+            folder for all directions. Weights are read from safetensors alone, and code that lies
+            in a folder is never run.
         codes: the data's language codes to the model's, such as ``{en: eng_Latn}`` for NLLB.
         beams: of the search.
         base: folder that folders are relative to.
@@ -92,7 +97,8 @@ class HuggingFaceTranslator:
         """One batch through the model.
 
         Raises:
-            DataError: no PyTorch, no model for the direction, or a model that does not know a code.
+            DataError: no PyTorch, no model for the direction, one of another kind, or one that does
+                not know a code.
         """
         tokenizer, model = self._load(self._folder(source, target))
         options, texts = self._direction(tokenizer, list(texts), source, target)
@@ -140,20 +146,69 @@ class HuggingFaceTranslator:
     def _load(self, folder: str) -> tuple[Any, Any]:
         if folder not in self._loaded:
             try:
+                path = _translation_folder(folder)
+                tokenizer = _tokenizer(path)
+            except CheckpointError as error:
+                raise DataError(f"{folder}: not a translation model: {error}") from error
+            try:
                 import torch  # noqa: F401
-                from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+                from transformers import AutoModelForSeq2SeqLM
             except ImportError as error:
                 raise DataError(
                     f"translating with {folder} needs PyTorch ({error}): pip install torch "
                     "sentencepiece; or register a function with tfdistil.augmentation.translator"
                 ) from error
             try:
-                tokenizer = AutoTokenizer.from_pretrained(folder)
-                model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True)
+                model = AutoModelForSeq2SeqLM.from_pretrained(
+                    path, use_safetensors=True, trust_remote_code=False
+                )
             except (OSError, ValueError) as error:
                 raise DataError(f"{folder}: not a translation model: {error}") from error
             self._loaded[folder] = tokenizer, model.eval()
         return self._loaded[folder]
+
+
+def _translation_folder(source: str) -> Path:
+    """The folder of a model that is of a kind we know and brings no code, by its own account."""
+    from tfdistil.encoders.checkpoint_info import resolve_checkpoint
+    from tfdistil.text.checkpoint_files import read_json
+    from tfdistil.text.pretrained import tokenizer_config
+
+    folder = resolve_checkpoint(source)
+    config = read_json(folder / "config.json")
+    tokenizer_config(folder)
+    if config.get("auto_map"):
+        raise CheckpointError(
+            f"config.json says that the model is code of its own (auto_map: "
+            f"{shown(config['auto_map'])}), which is never run"
+        )
+    if config.get("model_type") not in MODEL_TYPES:
+        raise CheckpointError(
+            f"model_type is {shown(config.get('model_type'))}; expected one of "
+            f"{', '.join(MODEL_TYPES)}"
+        )
+    return folder
+
+
+def _tokenizer(folder: Path) -> Any:
+    """The tokenizer of a folder that `_translation_folder` has looked at.
+
+    A class of `transformers` that does not find or cannot read its vocabulary may make a few pieces
+    up instead, so they are counted.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    from tfdistil.text.pretrained import refusing
+
+    with refusing("the tokenizer cannot be read"):  # every class raises its own
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        rows = int(AutoConfig.from_pretrained(folder, trust_remote_code=False).vocab_size)
+    if 2 * len(tokenizer) < rows:
+        raise CheckpointError(
+            f"the tokenizer has {len(tokenizer)} pieces, but config.json says vocab_size: {rows}; "
+            "its vocabulary is missing, cut off or another model's"
+        )
+    return tokenizer
 
 
 class StoredTranslations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from tfdistil.encoders.encoder import Encoder
 from tfdistil.encoders.heads import HeadSpec, Level
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
+    CLASS_PREFIXES,
+    CLASSIFIER,
     IGNORABLE,
     WORD_EMBEDDINGS,
     Weight,
@@ -33,6 +36,7 @@ from tfdistil.encoders.tensor_names import (
     tied_tensors,
 )
 from tfdistil.errors import CheckpointError
+from tfdistil.printable import listed, shown
 
 _LOG = logging.getLogger(__name__)
 Heads = Mapping[str, tuple[Level, int]]
@@ -105,17 +109,22 @@ def load_encoder(
 
     Raises:
         CheckpointError: no such checkpoint, an unsupported architecture, a classifier with other
-            labels, or missing, unexpected or misshapen tensors (all of them listed).
+            labels, or missing, unexpected or misshapen tensors (of each the first ones listed);
+            weights that are not finite; sizes the file cannot fill; or, with heads wanted, a
+            classifier that ``config.json`` does not tell of.
     """
     folder = resolve_checkpoint(source)
-    content = read_config(folder)
-    config = EncoderConfig.from_huggingface(content)
+    content, config = read_config(folder)
     architecture = architecture_of(content, config)
     wanted = {name: HeadSpec(*spec) for name, spec in (heads or {}).items()}
     labels = _checked_labels(wanted, labels or {})
-    kept = {} if fresh_heads else _kept_heads(content, architecture, wanted, labels, folder)
+    declared = {} if fresh_heads else declared_heads(content, architecture, folder)
+    kept = _kept_heads(declared, is_joint(content), wanted, labels, folder)
     with open_tensors(folder) as tensors:
         names = _bare_names(tensors, config, folder)
+        _check_size(config, tensors, folder)
+        if wanted and not fresh_heads:
+            _check_classifiers(declared, content, config, names, folder)
         if pooler is None and not wanted and not mlm:
             pooler = config.has_pooler and "pooler.dense.weight" in names
         encoder = Encoder(
@@ -161,14 +170,21 @@ def word_embeddings(source: str | Path) -> np.ndarray:
     """The word table of a checkpoint alone, float32 ``[vocabulary, width]``.
 
     Raises:
-        CheckpointError: no such checkpoint, an unsupported architecture, or no such tensor.
+        CheckpointError: no such checkpoint, an unsupported architecture, no such tensor, or one
+            of another shape or with values that are not finite.
     """
     folder = resolve_checkpoint(source)
-    config = EncoderConfig.from_huggingface(read_config(folder))
+    _, config = read_config(folder)
     with open_tensors(folder) as tensors:
         names = _bare_names(tensors, config, folder)
         if WORD_EMBEDDINGS not in names:
             raise CheckpointError(f"{folder} has no tensor {WORD_EMBEDDINGS}")
+        shape = tensors.shape(names[WORD_EMBEDDINGS])
+        if shape != (config.vocabulary, config.width):
+            raise CheckpointError(
+                f"{folder}: {names[WORD_EMBEDDINGS]} is {list(shape)}, but config.json says "
+                f"{[config.vocabulary, config.width]}"
+            )
         return tensors[names[WORD_EMBEDDINGS]]
 
 
@@ -182,15 +198,14 @@ def _checked_labels(
 
 
 def _kept_heads(
-    content: Mapping[str, Any],
-    architecture: str,
+    declared: Mapping[str, tuple[Level, tuple[str, ...]]],
+    joint: bool,
     wanted: Mapping[str, HeadSpec],
     labels: Mapping[str, tuple[str, ...]],
     folder: Path,
 ) -> dict[str, list[int]]:
     """Wanted heads that the file has: name to the file's row of each label."""
-    declared = declared_heads(content, architecture, folder)
-    if declared and not is_joint(content):
+    if declared and not joint:
         # The one head of a class fits the one head of its level, whatever that is called.
         (found,) = declared.values()
         names = [name for name, spec in wanted.items() if spec.level == found[0]]
@@ -223,6 +238,43 @@ def _bare_names(tensors: TensorFile, config: EncoderConfig, folder: Path) -> dic
     return names
 
 
+def _check_size(config: EncoderConfig, tensors: TensorFile, folder: Path) -> None:
+    """Refuse a configuration the file cannot fill, before any memory is taken for it.
+
+    Up to twice the file's size is left to `_check`, which says which tensors are missing.
+    """
+    held = sum(math.prod(tensors.shape(name)) for name in tensors)
+    if config.weights > 2 * held:
+        raise CheckpointError(
+            f"{folder / 'config.json'} describes an encoder of {config.weights:,} weights, but the "
+            f"tensors beside it hold {held:,} numbers; the two are of different checkpoints, or "
+            "one is damaged"
+        )
+
+
+def _check_classifiers(
+    declared: Mapping[str, Any],
+    content: Mapping[str, Any],
+    config: EncoderConfig,
+    names: Mapping[str, str],
+    folder: Path,
+) -> None:
+    """Refuse to drop a classifier that ``config.json`` says nothing about."""
+    known = tuple(f"heads.{name}." if is_joint(content) else "" for name in declared)
+    unknown = sorted(
+        given
+        for bare, given in names.items()
+        if CLASSIFIER.match(bare) and not bare.startswith(known)
+    )
+    if unknown:
+        raise CheckpointError(
+            f"{folder} has a classifier ({listed(unknown)}), but its config.json does not say "
+            f"what it classifies: architectures is {shown(content.get('architectures'))}. Name its "
+            f"class, such as {CLASS_PREFIXES[config.family]}ForTokenClassification, and its labels "
+            "(id2label) there, or start a new classifier with fresh_heads"
+        )
+
+
 def _without_tied(
     tensors: TensorFile, names: Mapping[str, str], config: EncoderConfig
 ) -> dict[str, str]:
@@ -248,21 +300,21 @@ def _check(
     problems = []
     missing = sorted(name for name in required if name not in names)
     if missing:
-        problems.append(f"missing: {', '.join(missing)}")
+        problems.append(f"missing: {listed(missing)}")
     unexpected = sorted(
         given
         for bare, given in names.items()
         if bare not in required and not IGNORABLE.fullmatch(bare)
     )
     if unexpected:
-        problems.append(f"unexpected: {', '.join(unexpected)}")
+        problems.append(f"unexpected: {listed(unexpected)}")
     shapes = [
         f"{names[name]} is {list(tensors.shape(names[name]))}, expected {list(weight.shape)}"
         for name, weight in sorted(required.items())
         if name in names and tensors.shape(names[name]) != weight.shape
     ]
     if shapes:
-        problems.append(f"other shapes than config.json says: {'; '.join(shapes)}")
+        problems.append(f"other shapes than config.json says: {listed(shapes)}")
     if problems:
         raise CheckpointError(f"the tensors in {folder} do not fit: " + ". ".join(problems))
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from tfdistil.errors import CheckpointError
+from tfdistil.printable import shown
 
 Family = Literal["bert", "distilbert", "roberta", "xlm-roberta"]
 
@@ -55,7 +56,11 @@ _REQUIRED_VALUES = {
     "is_decoder": False,
     "add_cross_attention": False,
     "tie_word_embeddings": True,
+    "auto_map": None,  # code of the checkpoint's own, which is never run
 }
+
+# Less than this is lost in float32, and rows without variance are divided by 0.
+_LEAST_EPSILON = 1e-30
 
 # Spellings of one function in config.json files.
 ACTIVATIONS = {
@@ -67,6 +72,20 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
+
+
+def family_of(config: Mapping[str, Any]) -> Family:
+    """The family a ``config.json`` names.
+
+    Raises:
+        CheckpointError: an unsupported ``model_type``.
+    """
+    family = config.get("model_type")
+    if family not in FAMILIES:
+        raise CheckpointError(
+            f"model_type {shown(family)} is not supported; supported: {', '.join(FAMILIES)}"
+        )
+    return family
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +111,8 @@ class EncoderConfig:
         initializer_range: standard deviation of fresh weights.
 
     Raises:
-        CheckpointError: an unknown family or activation, or sizes that do not fit together.
+        CheckpointError: an unknown family or activation, numbers that make no sense (negative, not
+            finite, not whole), or sizes that do not fit together.
     """
 
     vocabulary: int
@@ -116,14 +136,20 @@ class EncoderConfig:
             raise CheckpointError(
                 f"unknown model family {self.family!r}; supported: {', '.join(FAMILIES)}"
             )
-        if self.activation not in ACTIVATIONS:
+        _known_activation(self.activation)
+        for field in ("vocabulary", "width", "layers", "attention_heads", "inner", "max_positions"):
+            _check_whole(field, getattr(self, field), 1)
+        _check_whole("type_vocabulary", self.type_vocabulary, 0)
+        _check_whole("pad_id", self.pad_id, 0)
+        for field in ("dropout", "attention_dropout", "classifier_dropout", "initializer_range"):
+            value = getattr(self, field)
+            if value is not None or field != "classifier_dropout":
+                _check_fraction(field, value, 0)
+        _check_fraction("layer_norm_epsilon", self.layer_norm_epsilon, _LEAST_EPSILON)
+        if self.pad_id >= self.vocabulary:
             raise CheckpointError(
-                f"unknown activation {self.activation!r}; supported: {', '.join(ACTIVATIONS)}"
+                f"pad_id is {self.pad_id}, but the vocabulary ends at {self.vocabulary - 1}"
             )
-        for field in ("vocabulary", "width", "layers", "attention_heads", "inner"):
-            size = getattr(self, field)
-            if not isinstance(size, int) or size < 1:
-                raise CheckpointError(f"{field} must be a positive whole number, got {size!r}")
         if self.width % self.attention_heads:
             raise CheckpointError(
                 f"width {self.width} is not a multiple of {self.attention_heads} attention heads"
@@ -145,6 +171,15 @@ class EncoderConfig:
         return self.max_positions - self.position_offset
 
     @property
+    def weights(self) -> int:
+        """How many numbers embeddings and layers have, without pooler and heads."""
+        width, inner = self.width, self.inner
+        # Each layer normalization has two rows of the width.
+        rows = self.vocabulary + self.max_positions + self.type_vocabulary + 2
+        layer = 4 * (width + 1) * width + (width + 1) * inner + (inner + 1) * width + 4 * width
+        return rows * width + self.layers * layer
+
+    @property
     def has_pooler(self) -> bool:
         """Whether the family's base model has a pooler (a dense layer with tanh on token 0)."""
         return self.family != "distilbert"
@@ -154,18 +189,15 @@ class EncoderConfig:
         """Read the content of a ``config.json``.
 
         Raises:
-            CheckpointError: an unsupported ``model_type`` or variant, or missing keys (all listed).
+            CheckpointError: an unsupported ``model_type`` or variant, missing keys (all listed), or
+                numbers that make no sense.
         """
-        family = config.get("model_type")
-        if family not in FAMILIES:
-            raise CheckpointError(
-                f"model_type {family!r} is not supported; supported: {', '.join(FAMILIES)}"
-            )
+        family = family_of(config)
         for key, value in _REQUIRED_VALUES.items():
             if config.get(key, value) != value:
                 raise CheckpointError(
-                    f"{key}: {config[key]!r} is not supported, only {value!r}; choose a checkpoint "
-                    "of an encoder in its standard form"
+                    f"{key}: {shown(config[key])} is not supported, only {value!r}; choose a "
+                    "checkpoint of an encoder in its standard form"
                 )
         distil = family == "distilbert"
         keys = _DISTILBERT_KEYS if distil else _BERT_KEYS
@@ -179,31 +211,56 @@ class EncoderConfig:
             fields |= {"type_vocabulary": 0, "layer_norm_epsilon": 1e-12}
         else:
             fields["classifier_dropout"] = config.get("classifier_dropout")
-        activation = ACTIVATIONS.get(fields["activation"])
-        if activation is None:
-            raise CheckpointError(
-                f"unknown activation {fields['activation']!r}; supported: {', '.join(ACTIVATIONS)}"
-            )
-        fields["activation"] = activation
+        fields["activation"] = _known_activation(fields["activation"])
         pad_id = config.get("pad_token_id")
         fields["pad_id"] = pad_id if pad_id is not None else int(family in _ROBERTA)
-        return cls(family=family, **fields)
+        try:
+            return cls(family=family, **fields)
+        except CheckpointError as error:  # it begins with the field
+            field, _, rest = str(error).partition(" ")
+            raise CheckpointError(f"{_spelling(family).get(field, field)} {rest}") from None
 
     def to_huggingface(self) -> dict[str, Any]:
         """The keys of ``config.json`` that describe this encoder, in `transformers`' spelling."""
-        distil = self.family == "distilbert"
-        keys = _DISTILBERT_KEYS if distil else _BERT_KEYS
-        defaults = _DISTILBERT_DEFAULTS if distil else _BERT_DEFAULTS
-        spelled = {field: key for field, (key, _) in defaults.items()}
-        config = {key: getattr(self, field) for field, key in (keys | spelled).items()}
+        spelled = _spelling(self.family)
+        config = {key: getattr(self, field) for field, key in spelled.items()}
         if self.activation == "gelu_tanh":
             config[spelled["activation"]] = "gelu_new"
-        if distil and self.classifier_dropout is None:
+        if self.family == "distilbert" and self.classifier_dropout is None:
             config[spelled["classifier_dropout"]] = self.dropout
-        if not distil:
-            config["classifier_dropout"] = self.classifier_dropout
-        return {"model_type": self.family, "pad_token_id": self.pad_id} | config
+        return {"model_type": self.family} | config
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for `EncoderConfig(**data)`."""
         return asdict(self)
+
+
+def _spelling(family: Family) -> dict[str, str]:
+    """Field of `EncoderConfig` to key of ``config.json``."""
+    distil = family == "distilbert"
+    keys = _DISTILBERT_KEYS if distil else _BERT_KEYS
+    defaults = _DISTILBERT_DEFAULTS if distil else _BERT_DEFAULTS
+    rest = {"classifier_dropout": "classifier_dropout", "pad_id": "pad_token_id"}
+    return rest | keys | {field: key for field, (key, _) in defaults.items()}
+
+
+def _known_activation(name: Any) -> str:
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise CheckpointError(
+            f"unknown activation {shown(name)}; supported: {', '.join(ACTIVATIONS)}"
+        )
+    return ACTIVATIONS[name]
+
+
+def _check_whole(field: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        kind = "positive whole number" if least else "whole number from 0"
+        raise CheckpointError(f"{field} must be a {kind}, got {shown(value)}")
+
+
+def _check_fraction(field: str, value: Any, least: float) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < 1:  # NaN is in no range
+        raise CheckpointError(
+            f"{field} must be a number from {least} to below 1, got {shown(value)}"
+        )

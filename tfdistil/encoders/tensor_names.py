@@ -58,6 +58,9 @@ CLASS_KINDS = (
 )
 """The rest of the class names we read."""
 
+CLASSIFIER = re.compile(r"(pre_)?classifier\.|heads\.")
+"""How the names of classifiers' tensors begin, in bare names."""
+
 IGNORABLE = re.compile(
     r"""
       embeddings\.(position|token_type)_ids        # buffers of older files, not weights

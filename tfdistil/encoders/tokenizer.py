@@ -2,42 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from tokenizers import Tokenizer
 
 from tfdistil.encoders.checkpoint_info import resolve_checkpoint
-from tfdistil.encoders.config import EncoderConfig
+from tfdistil.encoders.config import EncoderConfig, Family, family_of
+from tfdistil.encoders.vocabulary_files import FILES, read_vocabulary
 from tfdistil.errors import CheckpointError
 from tfdistil.text import pretrained
+from tfdistil.text.checkpoint_files import read_json
 
-_VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_CLASSES: dict[Family, str] = {
+    "bert": "BertTokenizer",
+    "distilbert": "DistilBertTokenizer",
+    "roberta": "RobertaTokenizer",
+    "xlm-roberta": "XLMRobertaTokenizer",
+}
+"""Whose files a family has unless the checkpoint names another class."""
+
+_ANY = ("PreTrainedTokenizer", "TokenizersBackend")
+"""Classes that say nothing about the files."""
 
 
 def load_tokenizer(source: str | Path) -> Tokenizer:
     """The tokenizer of a checkpoint, without padding or truncation.
 
     ``tokenizer.json`` is read as it is; other forms (``vocab.txt``, ``vocab.json`` with
-    ``merges.txt``, SentencePiece models) are converted by `transformers` first.
+    ``merges.txt``, SentencePiece models) are converted. No class that the checkpoint names is
+    made, and no code that lies in it is run.
 
     Args:
         source: a folder or hub id.
 
     Raises:
-        CheckpointError: no tokenizer there, or one that cannot be read.
+        CheckpointError: no tokenizer there, one that cannot be read or is code of its own, a
+            ``model_type`` that is not supported, or a vocabulary that does not go with the
+            embeddings, see `tfdistil.text.pretrained.check_fits`.
     """
     folder = resolve_checkpoint(source)
+    family, content = _family(folder / "config.json")
+    stated = pretrained.tokenizer_config(folder).get("tokenizer_class")
     if (folder / "tokenizer.json").is_file():
-        tokenizer = pretrained.load_tokenizer(folder)
-    else:
-        with TemporaryDirectory() as converted:
-            _auto_tokenizer(folder).save_pretrained(converted)
-            tokenizer = pretrained.load_tokenizer(Path(converted))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+        return pretrained.load_tokenizer(folder)
+    if not any(found for pattern in FILES for found in folder.glob(pattern)):
+        raise CheckpointError(
+            f"{folder} has no tokenizer ({', '.join(('tokenizer.json', *FILES))})"
+        )
+    kind = str(stated or content.get("tokenizer_class") or "").removesuffix("Fast")
+    return read_vocabulary(folder, _CLASSES[family] if kind in ("", *_ANY) else kind)
+
+
+def _family(path: Path) -> tuple[Family, dict[str, Any]]:
+    """The family, and all of ``config.json``; BERT's, whose files say enough, where it is not."""
+    if not path.exists():
+        return "bert", {}
+    content = read_json(path)
+    try:
+        return family_of(content), content
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from None
 
 
 def save_tokenizer(tokenizer: Tokenizer | str | Path, folder: Path, config: EncoderConfig) -> None:
@@ -51,10 +77,11 @@ def save_tokenizer(tokenizer: Tokenizer | str | Path, folder: Path, config: Enco
     Raises:
         CheckpointError: it has ids beyond the encoder's vocabulary, or no special tokens.
     """
-    if isinstance(tokenizer, Tokenizer):
-        saved: Any = _wrapped(tokenizer, config)
-    else:
-        saved = _auto_tokenizer(resolve_checkpoint(tokenizer))
+    names: dict[str, str] = {}
+    if not isinstance(tokenizer, Tokenizer):
+        folder_of = resolve_checkpoint(tokenizer)
+        names, tokenizer = pretrained.special_token_names(folder_of), load_tokenizer(folder_of)
+    saved = _wrapped(tokenizer, names, config)
     highest = max(saved.get_vocab().values(), default=0)
     if highest >= config.vocabulary:
         raise CheckpointError(
@@ -64,12 +91,12 @@ def save_tokenizer(tokenizer: Tokenizer | str | Path, folder: Path, config: Enco
     saved.save_pretrained(folder)
 
 
-def _wrapped(tokenizer: Tokenizer, config: EncoderConfig) -> Any:
+def _wrapped(tokenizer: Tokenizer, names: Mapping[str, str], config: EncoderConfig) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     copy = Tokenizer.from_str(tokenizer.to_str())
-    ids = pretrained.special_token_ids(copy, {})
-    names = {f"{key}_token": copy.id_to_token(ids[key]) for key in ("cls", "sep", "pad", "unk")}
+    ids = pretrained.special_token_ids(copy, names)
+    special = {f"{key}_token": copy.id_to_token(ids[key]) for key in ("cls", "sep", "pad", "unk")}
     mask = next((name for name in ("[MASK]", "<mask>") if copy.token_to_id(name) is not None), None)
     inputs = ["input_ids", "attention_mask"]
     if config.type_vocabulary > 1:
@@ -78,18 +105,6 @@ def _wrapped(tokenizer: Tokenizer, config: EncoderConfig) -> Any:
         tokenizer_object=copy,
         model_max_length=config.max_length,
         model_input_names=inputs,
-        **names,
+        **special,
         **({} if mask is None else {"mask_token": mask}),
     )
-
-
-def _auto_tokenizer(folder: Path) -> Any:
-    from transformers import AutoTokenizer
-
-    # AutoTokenizer makes an empty tokenizer of a folder without one.
-    if not any(path for pattern in _VOCABULARIES for path in folder.glob(pattern)):
-        raise CheckpointError(f"{folder} has no tokenizer ({', '.join(_VOCABULARIES)})")
-    try:
-        return AutoTokenizer.from_pretrained(str(folder), use_fast=True)
-    except Exception as error:  # every tokenizer class raises its own
-        raise CheckpointError(f"the tokenizer of {folder} cannot be read: {error}") from error

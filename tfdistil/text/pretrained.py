@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from tfdistil.errors import CheckpointError
+from tfdistil.printable import listed, shown
+from tfdistil.text.checkpoint_files import read_json, read_text
 
 _USUAL = {
     "cls_token": ("[CLS]", "<s>"),
@@ -19,40 +23,127 @@ _USUAL = {
 }
 
 
+_LOG = logging.getLogger(__name__)
+_PROBE = ["a", "Ünïcode", "語", "👍🏽", "\u200b", "."]
+_STEPS = (8, 64, 128)
+"""Tables are filled up to a multiple of these, which some machines like better."""
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Whatever the library raises as a `CheckpointError`: bare Exceptions, and its panics.
+
+    A panic of the library's Rust code is a `BaseException`, so that nobody handles it by accident;
+    on bytes from a file it is one more way to say that they are wrong.
+    """
+    try:
+        yield
+    except (CheckpointError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise CheckpointError(f"{what}: {error}") from error
+
+
 def load_tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of ``tokenizer.json``, else BERT's WordPiece from ``vocab.txt``.
 
-    A byte-level tokenizer (RoBERTa, GPT-2) is set to put a space before each word, as it must be
-    for text that is already split into words.
+    It neither pads nor truncates. A byte-level tokenizer (RoBERTa, GPT-2) is set to put a space
+    before each word, as it must be for text that is already split into words.
 
     Raises:
-        CheckpointError: neither file, or one that cannot be read.
+        CheckpointError: neither file, one that cannot be read, or see `check_fits`.
     """
+    tokenizer_config(folder)
     if (folder / "tokenizer.json").is_file():
-        data = _read_json(folder / "tokenizer.json")
+        tokenizer = _from_json(folder / "tokenizer.json")
+    elif (folder / "vocab.txt").is_file():
+        tokenizer = _bert_tokenizer(folder)
+    else:
+        names = (
+            sorted(path.name for path in folder.iterdir())
+            if folder.is_dir()
+            else ["no such folder"]
+        )
+        raise CheckpointError(
+            f"{folder} has neither tokenizer.json nor vocab.txt ({listed(names)}). Convert its "
+            "tokenizer with transformers: "
+            "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+        )
+    check_fits(tokenizer, folder)
+    return tokenizer
+
+
+def check_fits(tokenizer: Tokenizer, folder: Path) -> None:
+    """Refuse a tokenizer that fails on text, or that is not the one the embeddings were made for.
+
+    Every id must have one of the ``vocab_size`` rows that ``config.json`` promises, where there is
+    one, and the tokenizer must have pieces for at least half of the rows: with fewer it is cut off
+    or another model's. Rows without a piece are logged, unless they fill up the table to a
+    multiple of 8, 64 or 128.
+
+    Args:
+        tokenizer: its padding and truncation are switched off.
+        folder: with the ``config.json``.
+
+    Raises:
+        CheckpointError: see above.
+    """
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    with refusing(f"the tokenizer of {folder} fails on text"):
+        ids = {*tokenizer.get_vocab().values(), *tokenizer.encode("a", "a").ids}
+        tokenizer.encode(_PROBE, is_pretokenized=True)
+    if not ids:
+        raise CheckpointError(f"the tokenizer of {folder} has no pieces")
+    rows = _rows(folder)
+    if rows is None:
+        return
+    highest = max(ids)
+    if highest >= rows:
+        raise CheckpointError(
+            f"the tokenizer of {folder} has ids up to {highest}, but config.json says vocab_size: "
+            f"{rows}; use the tokenizer that the encoder was trained with"
+        )
+    if 2 * len(ids) < rows:
+        raise CheckpointError(
+            f"the tokenizer of {folder} has {len(ids)} pieces, but config.json says vocab_size: "
+            f"{rows}; it is cut off or another model's: use the one the encoder was trained with"
+        )
+    spare = rows - len(ids)
+    if spare and not any(rows % step == 0 and spare < step for step in _STEPS):
+        _LOG.warning(
+            "the tokenizer of %s has %d pieces, the encoder rows for %d; is it the one the encoder "
+            "was trained with?",
+            folder,
+            len(ids),
+            rows,
+        )
+
+
+def _rows(folder: Path) -> int | None:
+    """The ``vocab_size`` of ``config.json``, if there is one."""
+    path = folder / "config.json"
+    rows = read_json(path).get("vocab_size") if path.exists() else None
+    if rows is not None and (not isinstance(rows, int) or rows < 1):
+        raise CheckpointError(
+            f"{path}: vocab_size must be a positive whole number, got {shown(rows)}"
+        )
+    return rows
+
+
+def _from_json(path: Path) -> Tokenizer:
+    data = read_json(path)
+    with refusing(f"{path} is no tokenizer that this version of tokenizers reads"):
         _space_before_words(data.get("pre_tokenizer"))
-        try:
-            return Tokenizer.from_str(json.dumps(data))
-        except Exception as error:  # the library raises bare Exceptions
-            raise CheckpointError(
-                f"{folder / 'tokenizer.json'} is no tokenizer that this version of tokenizers "
-                f"reads: {error}"
-            ) from error
-    if (folder / "vocab.txt").is_file():
-        return _bert_tokenizer(folder)
-    present = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else "no such folder"
-    raise CheckpointError(
-        f"{folder} has neither tokenizer.json nor vocab.txt ({present}). Convert its tokenizer "
-        "with transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
-    )
+        return Tokenizer.from_str(json.dumps(data))
 
 
 def special_token_names(folder: Path) -> dict[str, str]:
     """``cls_token``, ``sep_token``, ... as the folder's configuration files name them."""
     names: dict[str, str] = {}
     for file in ("special_tokens_map.json", "tokenizer_config.json"):
-        if (folder / file).is_file():
-            for key, value in _read_json(folder / file).items():
+        if (folder / file).exists():
+            for key, value in read_json(folder / file).items():
                 text = value.get("content") if isinstance(value, dict) else value
                 if key in _USUAL and isinstance(text, str):
                     names[key] = text
@@ -61,8 +152,11 @@ def special_token_names(folder: Path) -> dict[str, str]:
 
 def has_token_types(folder: Path) -> bool:
     """Whether the model of the folder knows more than one token type, by its ``config.json``."""
-    config = folder / "config.json"
-    return config.is_file() and int(_read_json(config).get("type_vocab_size", 0)) > 1
+    path = folder / "config.json"
+    types = read_json(path).get("type_vocab_size", 0) if path.exists() else 0
+    if not isinstance(types, int):
+        raise CheckpointError(f"{path}: type_vocab_size must be a whole number, got {shown(types)}")
+    return types > 1
 
 
 def special_token_ids(tokenizer: Tokenizer, names: Mapping[str, str]) -> dict[str, int]:
@@ -144,11 +238,9 @@ def bert_tokenizer(
 
 def _bert_tokenizer(folder: Path) -> Tokenizer:
     path = folder / "vocab.txt"
-    vocabulary = {
-        piece: i for i, piece in enumerate(path.read_text(encoding="utf-8").split("\n")) if piece
-    }
-    config_path = folder / "tokenizer_config.json"
-    config = _read_json(config_path) if config_path.is_file() else {}
+    pieces = read_text(path).split("\n")
+    vocabulary = {piece: i for i, piece in enumerate(pieces) if piece}
+    config = tokenizer_config(folder)
     names = special_token_names(folder)
     unk, cls, sep = (
         names.get(key, _USUAL[key][0]) for key in ("unk_token", "cls_token", "sep_token")
@@ -156,15 +248,44 @@ def _bert_tokenizer(folder: Path) -> Tokenizer:
     for name in (unk, cls, sep):
         if name not in vocabulary:
             raise CheckpointError(f"{path} has no token {name}; is it a BERT vocabulary?")
+    switches: dict[str, Any] = {
+        "do_lower_case": True,
+        "tokenize_chinese_chars": True,
+        "strip_accents": None,
+    }
+    for key, usual in switches.items():
+        switches[key] = value = config.get(key, usual)
+        if not isinstance(value, bool) and (value is not None or usual is not None):
+            raise CheckpointError(
+                f"{folder / 'tokenizer_config.json'}: {key} must be true or false, got "
+                f"{shown(value)}"
+            )
     return bert_tokenizer(
         vocabulary,
-        lowercase=bool(config.get("do_lower_case", True)),
-        strip_accents=config.get("strip_accents"),
-        split_chinese=bool(config.get("tokenize_chinese_chars", True)),
+        lowercase=switches["do_lower_case"],
+        strip_accents=switches["strip_accents"],
+        split_chinese=switches["tokenize_chinese_chars"],
         unk=unk,
         cls=cls,
         sep=sep,
     )
+
+
+def tokenizer_config(folder: Path) -> dict[str, Any]:
+    """The content of ``tokenizer_config.json``; empty where there is none.
+
+    Raises:
+        CheckpointError: no JSON object, or one that says the tokenizer is code of its own.
+    """
+    path = folder / "tokenizer_config.json"
+    content = read_json(path) if path.exists() else {}
+    if content.get("auto_map"):
+        raise CheckpointError(
+            f"{path} says that the tokenizer is code of its own (auto_map: "
+            f"{shown(content['auto_map'])}), which is never run. If its tokenizer.json does the "
+            "same without it, take auto_map out"
+        )
+    return content
 
 
 def _space_before_words(pre_tokenizer: Any) -> None:
@@ -173,13 +294,3 @@ def _space_before_words(pre_tokenizer: Any) -> None:
             pre_tokenizer["add_prefix_space"] = True
         for part in pre_tokenizer.get("pretokenizers", []):
             _space_before_words(part)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise CheckpointError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{path} holds a JSON {type(data).__name__}; expected an object")
-    return data
