@@ -143,11 +143,14 @@ def describe(result: ExportResult) -> str:
         f"{result.metric:<11} Keras {keras:.2f}, file {file:.2f} on {result.examples} dev examples "
         f"({result.windowed} longer than a window)",
     ]
-    for output, drift in result.drift.items():
-        lines.append(
-            f"drift       {output}: mean {drift.mean:.4f}, max {drift.max:.3f} (logits spread "
-            f"{drift.spread:.2f}); same label {100 * drift.agreement:.2f} %"
-        )
+    texts = {"the dev examples": result.drift}
+    texts |= {f"texts {kind} than a row": drifts for kind, drifts in result.probes.items()}
+    for where, drifts in texts.items():
+        for output, drift in drifts.items():
+            lines.append(
+                f"drift       {output} on {where}: mean {drift.mean:.4f}, max {drift.max:.3f} "
+                f"(logits spread {drift.spread:.2f}); same label {100 * drift.agreement:.2f} %"
+            )
     return "\n".join(lines)
 
 

@@ -19,7 +19,15 @@ from tfdistil.errors import ExportError, TfdistilError
 from tfdistil.export.convert import Entry, convert
 from tfdistil.export.inspect import Inspection, inspect_model
 from tfdistil.export.pack import config_bytes, pack
-from tfdistil.export.verify import Drift, check_drop, check_operators, measure_drift, summary
+from tfdistil.export.probes import measure_probes
+from tfdistil.export.verify import (
+    Drift,
+    check_drop,
+    check_operators,
+    check_probes,
+    measure_drift,
+    summary,
+)
 from tfdistil.files import write_bytes
 from tfdistil.runtime.model_file import FORMAT
 from tfdistil.runtime.runtime import Runtime
@@ -41,7 +49,8 @@ class ExportResult:
         quantize: how it is quantized.
         signatures: signature to ``{"batch": ..., "length": ...}``.
         inspection: the graph's operators and constants.
-        drift: per task output.
+        drift: per task output, on the dev examples.
+        probes: the same on texts ``shorter`` and ``longer`` than the file's rows.
         metric: the task's metric.
         scores: all scores on the dev examples, of ``keras`` and of the ``file``.
         examples: how many dev examples were scored.
@@ -55,6 +64,7 @@ class ExportResult:
     signatures: dict[str, dict[str, int]]
     inspection: Inspection
     drift: dict[str, Drift]
+    probes: dict[str, dict[str, Drift]]
     metric: str
     scores: dict[str, dict[str, float]]
     examples: int
@@ -72,6 +82,7 @@ class ExportResult:
         return {
             **graph,
             **summary(self.drift),
+            "probes": {kind: summary(drifts)["drift"] for kind, drifts in self.probes.items()},
             "model_bytes": graph["bytes"],
             "bytes": self.bytes,
             "path": self.path.name,
@@ -125,7 +136,7 @@ def export_student(
 
     Raises:
         ExportError: no labelled examples, no such head, a failed conversion, operators the stock
-            runtime lacks, or too large a drop.
+            runtime lacks, too large a drop, or labels that change with a text's padding.
     """
     start = time.perf_counter()
     out = Path(out)
@@ -179,8 +190,10 @@ def export_student(
     with tempfile.TemporaryDirectory(prefix="tfdistil-export-") as folder:
         trial = Path(folder) / "trial.tflite"
         trial.write_bytes(packed)
-        found = Runtime(trial).logits([(e.words, e.second) for e in labelled])
-    predictor = Predictor(student, task, head)
+        runtime = Runtime(trial)
+        predictor = Predictor(student, task, head)
+        found = runtime.logits([(e.words, e.second) for e in labelled])
+        probes = measure_probes(runtime, predictor, short, labelled)
     drift = measure_drift(predictor.logits(rows), found)
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     scores = {
@@ -188,6 +201,7 @@ def export_student(
         "file": task.score(labelled, [task.decode(one) for one in found]),
     }
     check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], max_drop)
+    check_probes(drift, probes, max_drop)
     write_bytes(out, packed)
     return ExportResult(
         path=out,
@@ -196,6 +210,7 @@ def export_student(
         signatures=signatures,
         inspection=inspection,
         drift=drift,
+        probes=probes,
         metric=task.metric,
         scores=scores,
         examples=len(labelled),

@@ -11,6 +11,10 @@ import numpy as np
 from tfdistil.errors import ExportError
 from tfdistil.export.inspect import Inspection
 
+BEYOND_ROUNDING = 3.0
+"""Times the drift on the dev examples: what is more is not the rounding of int8 alone. (Texts of a
+single window drift more than those whose logits are a mean over several.)"""
+
 Logits = Sequence[Mapping[str, np.ndarray]]
 """Per text, task output to ``[words, labels]`` or ``[labels]``, float."""
 
@@ -47,7 +51,7 @@ def measure_drift(expected: Logits, found: Logits) -> dict[str, Drift]:
         ExportError: logits of another shape, or that are no numbers.
     """
     drifts = {}
-    for output in expected[0]:
+    for output in expected[0] if expected else ():
         keras_rows = np.concatenate([np.atleast_2d(one[output]) for one in expected])
         file_rows = np.concatenate([np.atleast_2d(one[output]) for one in found])
         if keras_rows.shape != file_rows.shape:
@@ -95,6 +99,59 @@ def check_drop(metric: str, expected: float, found: float, max_drop: float) -> N
             f"{expected - found:.2f} points, where at most {max_drop:g} may be lost. Try "
             "--quantize dynamic or float16, a longer --length, or a larger --max-drop"
         )
+
+
+def check_same_labels(found: Logits, other: Logits) -> None:
+    """The file gives a text the same labels whatever its padding holds.
+
+    Args:
+        found, other: of the same texts in the same windows, padded with different values.
+
+    Raises:
+        ExportError: names the output, and how many labels changed.
+    """
+    for output in found[0] if found else ():
+        one, two = (
+            np.concatenate([np.atleast_2d(text[output]) for text in logits]).argmax(axis=-1)
+            for logits in (found, other)
+        )
+        changed = int((one != two).sum())
+        if changed:
+            raise ExportError(
+                f"{changed} of {len(one)} labels of {output!r} change with what the positions "
+                "behind a text hold; the student has to leave out whatever attention_mask says is "
+                "padding"
+            )
+
+
+def check_probes(
+    dev: Mapping[str, Drift], probes: Mapping[str, Mapping[str, Drift]], max_drop: float
+) -> None:
+    """Texts shorter and longer than the file's rows keep their labels as the dev examples do.
+
+    Rounding moves labels on any texts, so fewer equal labels alone are no error: the logits must
+    have drifted further than on the dev examples, too.
+
+    Args:
+        dev: drift per output on the dev examples.
+        probes: kind of texts to drift per output.
+        max_drop: how many more labels may change than on the dev examples, in percent.
+
+    Raises:
+        ExportError: names the kind of texts, the output and both drifts.
+    """
+    for kind, drifts in probes.items():
+        for output, drift in drifts.items():
+            usual = dev[output]
+            lost = 100 * (usual.agreement - drift.agreement)
+            if lost > max_drop and drift.mean > BEYOND_ROUNDING * usual.mean:
+                raise ExportError(
+                    f"on texts {kind} than a row of the file, {100 * drift.agreement:.1f} % of the "
+                    f"labels of {output!r} equal Keras', on the dev examples "
+                    f"{100 * usual.agreement:.1f} %; logits differ by {drift.mean:.3f}, there by "
+                    f"{usual.mean:.3f}. If all dev examples are longer than a row, or all much "
+                    "shorter, add others to calibrate on, or try --quantize dynamic or float16"
+                )
 
 
 def summary(drifts: Mapping[str, Drift]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tfdistil.encoders.layers import (
     LayerNorm,
     TransformerLayer,
     activation,
-    attention_bias,
+    masked_by_bias,
 )
 
 
@@ -54,7 +54,7 @@ def test_transformer_layer_is_the_formula() -> None:
     inner = gelu(dense(layer.expand, attended))
     expected = normalized(attended + dense(layer.contract, inner)) * norms[1][0] + norms[1][1]
 
-    hidden, probabilities = layer(x, attention_bias(mask, "float32"))
+    hidden, probabilities = layer(x, masking=masked_by_bias(mask, "float32"))
     np.testing.assert_allclose(ops.convert_to_numpy(probabilities), weights, atol=1e-5)
     np.testing.assert_allclose(ops.convert_to_numpy(hidden), expected, atol=1e-5)
 

@@ -40,6 +40,18 @@ def sentence(rng: np.random.Generator) -> Example:
     return Example(tuple(words), tuple(tags), label, language="en")
 
 
+def document(rng: np.random.Generator, least: int) -> Example:
+    """Sentences with one intent, ``least`` words or more together."""
+    first = sentence(rng)
+    words, tags = list(first.words), list(first.tags)
+    while len(words) < least:
+        more = sentence(rng)
+        if more.label == first.label:
+            words += more.words
+            tags += more.tags
+    return Example(tuple(words), tuple(tags), first.label, language="en")
+
+
 @dataclass(frozen=True)
 class Trained:
     """What `export_student` takes, and labelled sentences it has not been trained on."""
@@ -51,11 +63,43 @@ class Trained:
     dev: list[Example]
 
 
-@pytest.fixture(scope="session")
-def trained() -> Trained:
+def fit(student, featurizer, task, examples, epochs: int, rate: float = 0.01) -> None:
+    """Train on labelled examples with plain cross-entropies."""
     import tensorflow as tf
 
     from tfdistil.distill.rows import encode_rows
+
+    rows = encode_rows(examples, featurizer, task)
+    optimizer = keras.optimizers.Adam(rate)
+    optimizer.build(student.trainable_variables)
+
+    @tf.function(reduce_retracing=True)
+    def step(batch, targets):
+        with tf.GradientTape() as tape:
+            signals = student(batch, training=True)
+            loss = tf.constant(0.0)
+            for output in task.outputs:
+                logits, gold = signals[f"labels/{output.name}"], targets[output.name]
+                if output.level == "word":
+                    logits = tf.gather(logits, batch["units"], batch_dims=1)
+                each = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(gold, 0), logits)
+                loss += tf.reduce_mean(each * tf.cast(gold >= 0, tf.float32))
+        weights = student.trainable_variables
+        optimizer.apply(tape.gradient(loss, weights), weights)
+
+    rng = np.random.default_rng(0)
+    for _ in range(epochs):
+        order = rng.permutation(len(rows))
+        for start in range(0, len(order), 32):
+            chosen = order[start : start + 32]
+            batch = rows.inputs(chosen, multiple=32)
+            units = batch["units"].shape[1]
+            targets = {o.name: rows.target(o.name, o.level, chosen, units) for o in task.outputs}
+            step(*tf.nest.map_structure(tf.constant, (batch, targets)))
+
+
+@pytest.fixture(scope="session")
+def trained() -> Trained:
     from tfdistil.students import build_student
     from tfdistil.tasks import IntentSlots
     from tfdistil.text.subwords import SubwordFeaturizer
@@ -75,34 +119,5 @@ def trained() -> Trained:
         outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
         seed=1,
     )
-    rows = encode_rows(train, featurizer, task)
-    optimizer = keras.optimizers.Adam(0.01)
-    optimizer.build(student.trainable_variables)
-
-    @tf.function(reduce_retracing=True)
-    def step(batch, slots, intent):
-        with tf.GradientTape() as tape:
-            signals = student(batch, training=True)
-            at_units = tf.gather(signals["labels/slots"], batch["units"], batch_dims=1)
-            loss = tf.reduce_mean(
-                tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(slots, 0), at_units)
-                * tf.cast(slots >= 0, tf.float32)
-            )
-            loss += tf.reduce_mean(
-                tf.nn.sparse_softmax_cross_entropy_with_logits(intent, signals["labels/intent"])
-            )
-        weights = student.trainable_variables
-        optimizer.apply(tape.gradient(loss, weights), weights)
-
-    for _ in range(14):
-        order = rng.permutation(len(rows))
-        for start in range(0, len(order), 32):
-            chosen = order[start : start + 32]
-            batch = rows.inputs(chosen, multiple=32)
-            units = batch["units"].shape[1]
-            step(
-                {k: tf.constant(v) for k, v in batch.items()},
-                tf.constant(rows.target("slots", "word", chosen, units)),
-                tf.constant(rows.target("intent", "sequence", chosen, units)),
-            )
+    fit(student, featurizer, task, train, 14)
     return Trained(student, task, featurizer, WordSplitter("unicode"), dev)

@@ -191,9 +191,10 @@ def test_a_stage_can_let_a_group_rest(group):
     assert all(w.trainable for w in student.trainable_weights)
 
 
-def file_of(student, length, batch=1, quantize="int8"):
+def file_of(student, length, batch=1, quantize="int8", calibration=None):
     entry = Entry(*student.export_function(length, batch))
-    return convert(student, {"online": entry}, quantize, data(64, length)[0])
+    rows = data(64, length)[0] if calibration is None else calibration
+    return convert(student, {"online": entry}, quantize, rows)
 
 
 def run(flatbuffer, inputs, length):
@@ -222,8 +223,8 @@ def test_the_file_is_all_int8_and_agrees(trained, which):
     assert (graph.flex, graph.custom, graph.float_operator_count) == ((), (), 0)
     assert graph.operators["online"].keys() <= {
         "ADD", "ARG_MAX", "BATCH_MATMUL", "CAST", "CONCATENATION", "CONV_2D", "GATHER", "LOGISTIC",
-        "MUL", "PACK", "PAD", "QUANTIZE", "RESHAPE", "SOFTMAX", "STRIDED_SLICE", "SUB", "TANH",
-        "UNPACK",
+        "MUL", "PACK", "PAD", "QUANTIZE", "REDUCE_MAX", "RESHAPE", "SOFTMAX", "STRIDED_SLICE",
+        "SUB", "TANH", "UNPACK",
     }  # fmt: skip
     inputs, slots, _ = data(96, 8, seed=5)
     found, scales = run(flatbuffer, inputs, 8)
@@ -248,3 +249,20 @@ def test_files_of_any_length_give_the_same_int8(trained):
             np.testing.assert_array_equal(one["intent"], longer["intent"])
             real = slots[row] >= 0
             np.testing.assert_array_equal(one["slots"][real], longer["slots"][:8][real])
+
+
+@pytest.mark.slow
+def test_the_file_calibrates_nothing(trained):
+    """Rows that are full, and single rows of one word, give the same bytes."""
+    _, quantized = trained
+    inputs = data(64, 8)[0]
+    full = {k: np.concatenate([v[:1]] * 8) for k, v in inputs.items()}
+    assert full["attention_mask"].all()
+    mask = np.eye(1, 8, dtype=np.int32)
+    word = {
+        "fingerprint": inputs["fingerprint"][5:6] * mask[..., None].astype(np.uint8),
+        "attention_mask": mask,
+    }
+    expected = file_of(quantized, 8)
+    for rows in (full, word):
+        assert file_of(quantized, 8, calibration=rows) == expected

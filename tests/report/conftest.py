@@ -128,6 +128,10 @@ def metrics() -> dict[str, Any]:
             "drop": 0.2,
             "drift": {"tags": {"max": 0.31, "mean": 0.02, "spread": 4.1, "agreement": 0.9991}},
             "agreement": 0.9991,
+            "probes": {
+                "shorter": {"tags": {"max": 0.27, "mean": 0.03, "spread": 3.9, "agreement": 0.998}},
+                "longer": {"tags": {"max": 0.33, "mean": 0.02, "spread": 4.0, "agreement": 0.9987}},
+            },
         },
         "monitors": {"fine_tune": "metric", "representation": "loss", "labels": "metric"},
         "wall_clock_s": {"teacher": 612.3, "student": 1380.0, "twin": 845.1, "export": 41.2},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfdistil.students.attention_pooling import AttentionPooling
 
@@ -39,15 +40,42 @@ def test_padding_changes_nothing(x, quantize):
     np.testing.assert_allclose(wide, layer(x, MASK), atol=1e-6)
 
 
-def test_the_range_of_scores_holds_that_of_padding(x):
-    """Also where training saw no padding."""
+@pytest.mark.parametrize("quantize", [None, "keras"])
+@pytest.mark.parametrize("level", [-40.0, 0.0, 40.0])
+def test_padding_counts_from_the_scores_of_its_text(x, quantize, level):
+    """Wherever they are: no score is so low that padding is above it."""
+    layer = make(quantize=quantize)
+    x[..., 0] = MASK
+    layer.score.kernel.assign(np.eye(5)[None, None, :, :1] * level)
+    layer(x, MASK, training=True)
+    mean = x.sum(1) / MASK.sum(1, keepdims=True)  # all scores are `level`
+    np.testing.assert_allclose(layer(x, MASK), mean, atol=1e-5 if quantize is None else 0.05)
+
+
+def test_training_without_padding_leaves_padding_out(x):
     layer = make(quantize="keras")
-    full = np.ones_like(MASK)
-    layer(x, full, training=True)
-    assert float(layer.score_range.low) == -20.0
+    layer(x, np.ones_like(MASK), training=True)
     layer.output_range.low.assign(-3.0)
     layer.output_range.high.assign(3.0)
     np.testing.assert_allclose(layer(x[1:2], MASK[1:2])[0], x[1, 0], atol=0.05)
+
+
+def test_gradients_are_those_of_the_softmax(x):
+    """The highest score counts as a constant, which changes nothing: a softmax ignores shifts."""
+    layer, w = make(), tf.Variable(np.zeros((5, 1), np.float32))
+    w.assign(np.asarray(layer.score.kernel)[0, 0])
+    pull = tf.constant(np.random.default_rng(1).normal(size=(3, 5)), tf.float32)
+    with tf.GradientTape() as tape:
+        found = tf.reduce_sum(layer(x, MASK) * pull)
+    with tf.GradientTape() as plain:
+        scores = (x @ w)[..., 0] + np.where(MASK == 1, 0, -1e9).astype(np.float32)
+        pooled = tf.einsum("bt,btc->bc", tf.nn.softmax(scores), x)
+        expected = tf.reduce_sum(pooled * pull)
+    np.testing.assert_allclose(
+        tf.reshape(tape.gradient(found, layer.score.kernel.value), (5, 1)),
+        plain.gradient(expected, w),
+        atol=1e-5,
+    )
 
 
 def test_config_round_trip():

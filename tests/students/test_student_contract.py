@@ -275,6 +275,35 @@ def test_exports_and_the_interpreter_agrees(name, quantize):
                 assert np.abs(values - cut).mean() < bound * logits.std()
 
 
+@pytest.mark.slow
+@every_student
+def test_int8_calibrated_without_padding_leaves_padding_out(name):
+    """Documents fill every window; a mask must not depend on having been seen."""
+    model, time = make(name, "intent_slots"), 12
+    rng = np.random.default_rng(0)
+    for weight in model.weights:
+        weight.assign_add(rng.normal(scale=0.3, size=weight.shape).astype(np.float32))
+    full, short = batch(name, [time] * 32, time), batch(name, [1, 2, 3] * 8, time, seed=1)
+    entry = Entry(*model.export_function(time, 1))
+    runner = Interpreter(
+        model_content=convert(model, {"online": entry}, "int8", full)
+    ).get_signature_runner("online")
+    details, drift = runner.get_output_details(), {}
+    for kind, rows in (("full", full), ("short", short)):
+        expected = model(rows)
+        found = [runner(**{k: v[n : n + 1] for k, v in rows.items()}) for n in range(24)]
+        for output in found[0]:
+            scale, zero = details[output]["quantization"]
+            values = (np.concatenate([one[output] for one in found]) - np.float32(zero)) * scale
+            logits = np.asarray(expected[f"labels/{output}"])[:24]
+            if values.ndim == 3:
+                real = rows["attention_mask"][:24] == 1
+                values, logits = values[real], logits[real]
+            drift[kind, output] = np.abs(values - logits).mean() / logits.std()
+    for output in TASKS["intent_slots"]:
+        assert drift["short", output] < max(0.1, 2 * drift["full", output])
+
+
 @every_student
 def test_export_function_refuses_an_unknown_head(name):
     with pytest.raises(ValueError, match="no head 'x'; this student has labels"):

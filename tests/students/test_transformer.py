@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfdistil.distill.freezing import set_trainable
-from tfdistil.encoders.layers import attention_bias
+from tfdistil.encoders.layers import masked_by_bias
 from tfdistil.students import TransformerStudent
 
 OUTPUTS = {"slots": ("word", 5), "intent": ("sequence", 3)}
@@ -50,9 +50,9 @@ def test_signals_are_the_formulas(student, inputs):
     np.testing.assert_allclose(found["hidden/0"], hidden, atol=1e-5)
 
     # The blocks themselves have their oracle in the encoders' tests.
-    bias = attention_bias(inputs["attention_mask"], "float32")
+    masking = masked_by_bias(inputs["attention_mask"], "float32")
     for number, block in enumerate(student.blocks, 1):
-        hidden, _ = block(hidden, bias)
+        hidden, _ = block(hidden, masking=masking)
         np.testing.assert_allclose(found[f"hidden/{number}"], hidden, atol=1e-5)
     np.testing.assert_array_equal(found["hidden"], found["hidden/2"])
     np.testing.assert_array_equal(found["sentence"], found["hidden"][:, 0])

@@ -13,7 +13,7 @@ from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
     TransformerLayer,
-    attention_bias,
+    masked_by_bias,
 )
 
 
@@ -171,10 +171,10 @@ class Encoder(keras.Model):
         segments = inputs.get("token_type_ids") if self.config.type_vocabulary > 1 else None
         hidden = self.embeddings(inputs["input_ids"], segments, training=training)
         mask = inputs.get("attention_mask")
-        bias = None if mask is None else attention_bias(mask, self.compute_dtype)
+        masking = None if mask is None else masked_by_bias(mask, self.compute_dtype)
         signals = {"hidden/0": hidden, "sentence/0": hidden[:, 0]}
         for number, layer in enumerate(self.layer_stack, 1):
-            hidden, probabilities = layer(hidden, bias, training=training)
+            hidden, probabilities = layer(hidden, masking=masking, training=training)
             signals[f"hidden/{number}"] = hidden
             signals[f"sentence/{number}"] = hidden[:, 0]
             if self.attention:

@@ -43,15 +43,20 @@ def normal(deviation: float, seed: int | None, offset: int) -> keras.initializer
     )
 
 
-def attention_bias(attention_mask: Any, dtype: str) -> Any:
-    """What `TransformerLayer` adds to the scores of every key, ``[B, 1, 1, T]``.
+Masking = Callable[[Any], Any]
+"""Attention scores ``[B, heads, T, T]`` to some whose softmax leaves masked keys out."""
+
+
+def masked_by_bias(attention_mask: Any, dtype: str) -> Masking:
+    """Adds `MASK_BIAS` to the scores of masked keys; for float arithmetic.
 
     Args:
         attention_mask: int ``[B, T]``, 1 for real tokens, 0 for padding.
-        dtype: of the result.
+        dtype: of the scores.
     """
     masked = 1.0 - ops.cast(attention_mask, dtype)
-    return ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
+    bias = ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
+    return lambda scores: scores + bias
 
 
 class LayerNorm(keras.layers.LayerNormalization):
@@ -227,12 +232,14 @@ class TransformerLayer(keras.layers.Layer):
         self.attention_norm.build(rows)
         self.output_norm.build(rows)
 
-    def call(self, hidden: Any, bias: Any = None, training: bool | None = None) -> tuple[Any, Any]:
+    def call(
+        self, hidden: Any, masking: Masking | None = None, training: bool | None = None
+    ) -> tuple[Any, Any]:
         """One layer.
 
         Args:
             hidden: float ``[B, T, width]``.
-            bias: added to the attention scores, broadcast to ``[B, heads, T, T]``; or None.
+            masking: changes the attention scores; None leaves them as they are.
             training: whether dropout is on.
 
         Returns:
@@ -241,7 +248,7 @@ class TransformerLayer(keras.layers.Layer):
         """
         length = ops.shape(hidden)[1]
         rows = ops.reshape(hidden, (-1, self.width))
-        context, probabilities = self._attend(rows, length, bias, training)
+        context, probabilities = self._attend(rows, length, masking, training)
         attended = self.attention_dropout(self.attention_output(context), training=training)
         rows = self.attention_norm(rows + attended)
         inner = activation(self.activation)(self.expand(rows))
@@ -249,8 +256,10 @@ class TransformerLayer(keras.layers.Layer):
         rows = self.output_norm(rows + changed)
         return ops.reshape(rows, (-1, length, self.width)), probabilities
 
-    def _attend(self, rows: Any, length: Any, bias: Any, training: bool | None) -> tuple[Any, Any]:
-        """Softmax(Q K' / sqrt(d) + bias) V on ``[B*T, width]`` rows."""
+    def _attend(
+        self, rows: Any, length: Any, masking: Masking | None, training: bool | None
+    ) -> tuple[Any, Any]:
+        """Softmax(Q K' / sqrt(d)) V over unmasked keys, on ``[B*T, width]`` rows."""
         size = self.width // self.attention_heads
 
         def split(x: Any) -> Any:  # [B*T, width] -> [B, heads, T, size]
@@ -262,7 +271,7 @@ class TransformerLayer(keras.layers.Layer):
             ops.reshape(self.key(rows), (-1, length, self.attention_heads, size)), (0, 2, 3, 1)
         )
         scores = ops.matmul(query, key)
-        probabilities = ops.softmax(scores if bias is None else scores + bias)
+        probabilities = ops.softmax(scores if masking is None else masking(scores))
         mixed = ops.matmul(
             self.probability_dropout(probabilities, training=training), split(self.value(rows))
         )

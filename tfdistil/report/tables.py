@@ -309,6 +309,8 @@ def export_tables(results: Results) -> list[Table]:
     made = [Table("The file", ("what", "value"), facts, text=(1,))] if facts else []
     for key, caption in _EXPORT_TABLES.items():
         made += nested_tables({caption: export.get(key)})
+    for kind, drifts in (export.get("probes") or {}).items():
+        made += nested_tables({f"Logits of the file on texts {kind} than its rows": drifts})
     ops = ops_table(results)
     return [*made, ops] if ops else made
 

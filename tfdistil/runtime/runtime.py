@@ -117,7 +117,14 @@ class Runtime:
             Per text, the task's output to ``[words, labels]`` or ``[labels]``, float32. Those of a
             text in several windows are, at sequence level, the mean over the windows.
         """
-        encoded = self.featurizer.encode_batch(texts)
+        return self.logits_of_windows(self.featurizer.encode_batch(texts))
+
+    def logits_of_windows(self, encoded: Sequence[list[Window]]) -> list[dict[str, np.ndarray]]:
+        """`logits` of texts that are cut into windows already.
+
+        Args:
+            encoded: the windows of each text, as the featurizer makes them.
+        """
         windows = [window for text in encoded for window in text]
         tensors = dict(self._tensors.values())
         with self._lock:

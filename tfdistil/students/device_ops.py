@@ -25,6 +25,23 @@ def gather(table: Any, indices: Any, axis: int = 0) -> Any:
     return ops.take(table, indices, axis=axis)
 
 
+def gather_along(x: Any, positions: Any) -> Any:
+    """``x[b, positions[b, n]]`` as one GATHER, where ``keras.ops.take_along_axis`` takes many.
+
+    Args:
+        x: ``[B, T]``.
+        positions: int32 ``[B, N]``, at least 0.
+
+    Returns:
+        ``[B, N]``.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.gather(x, positions, axis=1, batch_dims=1)
+    return ops.take_along_axis(x, positions, axis=1)
+
+
 def argmax(x: Any) -> Any:
     """Index of the largest number of the last axis, int32; the first of equal ones.
 

@@ -6,21 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
+    Masking,
     TransformerLayer,
-    attention_bias,
+    masked_by_bias,
     normal,
 )
 from tfdistil.students.base import Student
+from tfdistil.students.device_ops import gather
 
-EXPORT_MASK_BIAS = -24.0
-"""Added to attention scores of padding in the exported graph. int8 gives scores and bias one range,
-so a large bias leaves the scores no resolution: on random students of width 128 every bias of -6 to
--48 costs about the same, -1000 up to five times the error. In float it leaves padding e^-24."""
+EXPORT_REACH = 24.0
+"""How far padding is below the first key in the exported graph. In float it is left with less than
+e^-24. int8 gives it and all scores one range: on random students of width 128 anything from 6 to 48
+costs about the same, 1000 up to five times the error."""
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -151,9 +154,9 @@ class TransformerStudent(Student):
         embedding = self.embedding(ids, training=training)
         hidden = self.widening(embedding)
         signals = {"embedding": embedding, "hidden/0": hidden}
-        bias = _export_bias(mask) if exporting else attention_bias(mask, self.compute_dtype)
+        masking = _masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
-            hidden, _ = block(hidden, bias, training=training)
+            hidden, _ = block(hidden, masking=masking, training=training)
             signals[f"hidden/{number}"] = hidden
         return signals | {"hidden": hidden, "sentence": hidden[:, 0]}
 
@@ -195,10 +198,16 @@ class TransformerStudent(Student):
         }
 
 
-def _export_bias(mask: Any) -> Any:
-    """`attention_bias` with `EXPORT_MASK_BIAS`, as a gather: a cast from int32 would be float."""
-    table = ops.convert_to_tensor([EXPORT_MASK_BIAS, 0.0])
-    return ops.expand_dims(ops.expand_dims(ops.take(table, mask, axis=0), 1), 1)
+def _masked_by_reach(mask: Any) -> Masking:
+    """``(s - s[0] + EXPORT_REACH) real``: the same softmax, but padding has the score 0.
+
+    A bias would have the range that calibration happens to see, and vanish where no row of it had
+    padding. Products with 0 do not. And `EXPORT_REACH` counts from a score of the same query: the
+    first key is real in every text.
+    """
+    real = gather(np.array([0.0, 1.0], np.float32), mask)  # a cast from int32 would be float
+    real = ops.expand_dims(ops.expand_dims(real, 1), 1)
+    return lambda scores: (scores + (EXPORT_REACH - scores[..., :1])) * real
 
 
 def _deviation(width: int) -> float:
