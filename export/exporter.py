@@ -130,7 +130,8 @@ def export_student(
         length: positions per call; longer texts are windowed.
         batch: rows of the signature ``batch``; the signature ``online`` has one.
         head: whose logits the file gives.
-        max_drop: points of the task's metric the file may have less than Keras.
+        max_drop: points of the task's metric the file may have less than Keras; the share of one
+            example if that is more.
         languages: BCP 47 codes, for people.
         calibration: examples for int8 ranges, labelled or not; by default those of the check.
 
@@ -200,7 +201,9 @@ def export_student(
         "keras": predictor.score(encode_rows(labelled, featurizer, None), labelled),
         "file": task.score(labelled, [task.decode(one) for one in found]),
     }
-    check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], max_drop)
+    # One example more or less is no drop: of 37 it is 2.7 points.
+    allowed = max(max_drop, 100 / len(labelled))
+    check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], allowed)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)
     return ExportResult(

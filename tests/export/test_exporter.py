@@ -115,11 +115,32 @@ def test_other_ways_to_quantize(trained, tmp_path, int8, quantize, agreement):
 
 
 def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monkeypatch):
-    """Windows of 8 positions cannot hold what a label depends on; and the bound is below zero."""
-    out = tmp_path / "never.tflite"
+    """A file that finds the least likely label the most likely."""
+    true = Runtime.logits
+
+    def upside_down(self, texts):
+        return [{name: -values for name, values in one.items()} for one in true(self, texts)]
+
+    monkeypatch.setattr(Runtime, "logits", upside_down)
     with pytest.raises(ExportError, match=r"exact_match on the dev examples drops from .* in the"):
-        export(trained, out, quantize="none", length=8, max_drop=-100.0)
+        export(trained, tmp_path / "never.tflite", quantize="none")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_example_is_no_drop(trained, tmp_path, monkeypatch):
+    """Of 37 it is 2.7 points, and int8 may always move one label."""
+    true = Runtime.logits
+    moved = []
+
+    def one_wrong(self, texts):
+        found = true(self, texts)
+        moved.append(len(found))
+        return [{name: -values for name, values in found[0].items()}, *found[1:]]
+
+    monkeypatch.setattr(Runtime, "logits", one_wrong)
+    result = export(trained, tmp_path / "s.tflite", quantize="none", max_drop=0.0)
+    lost = result.scores["keras"]["exact_match"] - result.scores["file"]["exact_match"]
+    assert 0 < lost == pytest.approx(100 / moved[0])
 
 
 @pytest.mark.parametrize(
