@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test fast lint format lock real-teacher teacher-package sdist-test clean
+.PHONY: help demo test fast fuzz lint format lock real-teacher teacher-package sdist-test clean
 
 help:
 	@echo "make demo          the main job on the built-in corpus, about five minutes"
@@ -28,6 +28,10 @@ test: $(READY)
 
 fast: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
+
+# All hostile files instead of a sample of them; about an hour on two cores.
+fuzz: $(READY)
+	TFDISTIL_FUZZ_LONG=1 $(BIN)/python -m pytest -s tests/fuzz
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
