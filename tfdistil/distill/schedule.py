@@ -29,6 +29,7 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import Stream, Transform, concatenate_rows
 from tfdistil.errors import RecipeError
+from tfdistil.files import write_json
 from tfdistil.progress import Counter, silent
 from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Task
@@ -287,7 +288,7 @@ class Schedule:
         self.models[stage.student].model.save_weights(partial)
         partial.replace(weights)
         # The facts come last: a phase counts as done only when both files are there.
-        self._phase_file(stage, result.name, ".json").write_text(json.dumps(asdict(result)))
+        write_json(self._phase_file(stage, result.name, ".json"), asdict(result))
         return result
 
     def _score(self, stage: StageSpec, result: PhaseResult) -> float | None:
