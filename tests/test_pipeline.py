@@ -112,17 +112,23 @@ def test_metrics_hold_what_the_report_needs(metrics):
         assert set(system["scores"]) >= {"dev", "test"}
         for scores in system["scores"].values():
             assert set(scores) >= {"exact_match", "slot_f1", "intent_accuracy"}
-            assert all(0 <= value <= 100 for value in scores.values())
         timed = system["kind"] in ("teacher", "tflite")
         assert (system["bytes"] is not None) == (system["latency"] is not None) == timed
         if timed:
             online = system["latency"]["online_ms"]
             assert 0 < online["p50"] <= online["p90"] <= online["p99"]
     for part in ("dev", "test"):
-        names = {system["name"] for system in metrics["systems"][1:]}
-        assert set(metrics["retention"][part]) == names
+        scores = {system["kind"]: system["scores"][part] for system in metrics["systems"]}
+        names = {system["name"]: system["kind"] for system in metrics["systems"][1:]}
+        exact = {kind: found["exact_match"] for kind, found in scores.items()}
+        assert exact["teacher"] > 0
+        assert metrics["retention"][part] == {
+            name: pytest.approx(100 * exact[kind] / exact["teacher"])
+            for name, kind in names.items()
+        }
         gain = metrics["significance"][part]
-        assert gain["low"] <= gain["high"]
+        assert gain["difference"] == pytest.approx(exact["student"] - exact["twin"])
+        assert gain["low"] <= gain["difference"] <= gain["high"]
     assert metrics["export"]["flex"] == metrics["export"]["custom"] == 0
     assert metrics["data"]["train"] == 300
     assert metrics["data"]["transfer"] + metrics["data"]["transfer_dropped"] == 100
@@ -153,6 +159,23 @@ def test_the_report_is_complete_in_itself(finished):
     assert "student int8" in page
     assert not re.search(r"<script|(src|href)=\"https?:", page)
     assert "student.tflite" in (finished / "MODEL_CARD.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("kind", SYSTEMS)
+def test_scores_are_those_of_the_predictions(finished, metrics, kind):
+    corpus = open_run(finished).corpus
+    (system,) = (system for system in metrics["systems"] if system["kind"] == kind)
+    for part in ("dev", "test"):
+        text = (finished / "predictions" / f"{kind}.{part}.jsonl").read_text("utf-8")
+        rows, gold = [json.loads(line) for line in text.splitlines()], corpus.sets()[part]
+        labels = [row["label"] == e.label for row, e in zip(rows, gold, strict=True)]
+        both = [
+            right and tuple(row["tags"]) == tuple(e.tags)
+            for right, row, e in zip(labels, rows, gold, strict=True)
+        ]
+        scores = system["scores"][part]
+        assert scores["intent_accuracy"] == pytest.approx(100 * np.mean(labels))
+        assert scores["exact_match"] == pytest.approx(100 * np.mean(both))
 
 
 def test_the_runtime_gives_the_answers_that_were_scored(finished):

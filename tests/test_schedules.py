@@ -6,12 +6,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
 from tfdistil.comparison import system_name
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
+from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.rows import encode_rows
+from tfdistil.model_factory import Models
 from tfdistil.pipeline import distill, train_teacher
 from tfdistil.recipe_file import SHIPPED, load_recipe
 from tfdistil.run_folder import RunFolder
@@ -66,6 +70,23 @@ def test_every_schedule_is_here():
     assert shipped == set(PHASES)
 
 
+def trained_groups(phase: str) -> set[str]:
+    """The layer groups that a phase may change."""
+    stage, _, last = phase.partition(".")
+    if last:
+        return set(GROUPS[: GROUPS.index(last) + 1])
+    return set(GROUPS[1:] if stage == "representation" else GROUPS)
+
+
+def groups_of(model: Any) -> dict[str, list[np.ndarray]]:
+    return {name: [np.array(weight) for weight in group] for name, group in model.layer_groups()}
+
+
+def moved(before: dict[str, list[np.ndarray]], after: dict[str, list[np.ndarray]]) -> set[str]:
+    pairs = {name: zip(before[name], weights, strict=True) for name, weights in after.items()}
+    return {n for n, both in pairs.items() if any((one != two).any() for one, two in both)}
+
+
 @pytest.mark.parametrize("name", PHASES)
 def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     work = open_tiny(tmp_path, name)
@@ -76,8 +97,26 @@ def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     facts = work.folder.facts("student")
     assert [phase["name"] for phase in facts["phases"]] == PHASES[name]
     assert facts["updates"] == sum(phase["updates"] for phase in facts["phases"]) > 0
-    assert all(0 <= phase["score"] <= 100 for phase in facts["phases"])
     student = work.student()
+    final = groups_of(student.model)
+    rows = encode_rows(work.corpus.dev, student.featurizer, work.corpus.task)
+    heads = {stage.name: stage.terms[0].head for stage in work.recipe.distill}
+    models = Models(work.recipe, work.corpus, work.teacher(), tmp_path)
+    last, changed = groups_of(models.fresh("student").model), set()
+    for phase in facts["phases"]:
+        student.model.load_weights(
+            work.folder.path / "phases" / "student" / f"{phase['name']}.weights.h5"
+        )
+        # The score is that of the weights that were kept, and a phase leaves other groups alone.
+        predictor = Predictor(student.model, work.corpus.task, heads[phase["name"].split(".")[0]])
+        scores = predictor.score(rows, work.corpus.dev)
+        assert phase["score"] == pytest.approx(scores[work.corpus.task.metric]), phase["name"]
+        now = groups_of(student.model)
+        assert moved(last, now) <= trained_groups(phase["name"]), phase["name"]
+        changed |= moved(last, now)
+        last = now
+    assert changed == set(GROUPS)
+    assert moved(last, final) == set()
     assert student.model.head_input == "projection"
     assert [group for group, _ in student.model.layer_groups()] == list(GROUPS)
     assert "labels" in student.model.head_names

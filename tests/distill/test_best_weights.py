@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.best_weights import BestWeights, History, Patience
+from tfdistil.report.history import read_history
 
 
 def counter() -> keras.Model:
@@ -145,3 +146,19 @@ def test_phases_that_start_anew_are_forgotten(tmp_path):
     history.forget("student", ["a, b", "later"])
     assert path.read_bytes() == before
     History(None).forget("student", ["first"])
+
+
+@pytest.mark.parametrize("left", ["", "model,pha", "model,phase,epoch,updates,name,value\r\nst"])
+def test_a_history_cut_off_at_its_beginning_is_read_again(tmp_path, left):
+    """Killed after the file was opened, or while its first lines were written."""
+    path = tmp_path / "history.csv"
+    path.write_text(left, encoding="utf-8")
+    history, row = History(path), {"epoch": 0.0, "updates": 0.0, "monitored": 50.0}
+    history.forget("student", ["first"])
+    history("student", "first", row)
+    (phase,) = read_history(path).models["student"]
+    assert phase.values == {"monitored": [(0, 50.0)]}
+    path.write_text("", encoding="utf-8")
+    history("student", "first", row)
+    assert read_history(path).unreadable == 0
+    assert list(read_history(path).models) == ["student"]

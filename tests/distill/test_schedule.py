@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -147,6 +148,19 @@ def test_a_phase_counts_only_with_all_its_files(make_in, copied):
     facts = json.loads((copied / "phases/student/second.json").read_text())
     assert (facts["name"], facts["updates"]) == ("second", 14)
     assert not list(copied.rglob("*partial*"))
+
+
+def test_the_facts_of_a_phase_are_there_whole_or_not_at_all(make, monkeypatch):
+    def killed(descriptor):
+        raise OSError("killed")
+
+    monkeypatch.setattr(os, "fsync", killed)
+    with pytest.raises(OSError, match="killed"):
+        make().run(STAGES)
+    monkeypatch.undo()
+    began = []
+    make(callbacks=lambda phase, n: began.append(phase) or []).run(STAGES)
+    assert began == PHASES
 
 
 def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):

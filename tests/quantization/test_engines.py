@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tfdistil.quantization.engines import ENGINES, SIGMOID, TANH, TERNARY, find_engine
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("tfdistil", "export", "benchmarks")
 
 every_engine = pytest.mark.parametrize("name", ENGINES)
 
@@ -89,14 +95,81 @@ def test_engines_agree_to_the_bit(per_channel):
     )
 
 
-def test_tfmot_leaves_the_environment_as_it_is():
-    code = (
-        "import os, numpy; from tfdistil.quantization import find_engine;"
-        "find_engine('tfmot').activation(numpy.ones(3, 'float32'), -1.0, 1.0);"
-        "print(os.environ.get('TF_USE_LEGACY_KERAS'))"
-    )
+BESIDE_TFMOT = """
+import os
+import keras, numpy as np, tensorflow as tf
+from tfdistil.quantization import find_engine
+from tfdistil.students.pqrnn import PqrnnStudent
+
+find_engine("tfmot").activation(np.ones(3, "float32"), -1.0, 1.0)
+print(os.environ.get("TF_USE_LEGACY_KERAS"))
+
+
+class Trap:
+    def __getattr__(self, name):
+        raise AssertionError(f"tf.keras.{name}")
+
+
+tf.keras = Trap()
+outputs = {"slots": ("word", 5), "intent": ("sequence", 3)}
+student = PqrnnStudent(outputs, 32, bottleneck=8, layers=1, state=6, quantize="tfmot", seed=1)
+batch = {"fingerprint": np.ones((2, 4, 8), "uint8"), "attention_mask": np.ones((2, 4), "int32")}
+with tf.GradientTape() as tape:
+    loss = sum(tf.reduce_sum(signal**2) for signal in student(batch, training=True).values())
+weights = student.trainable_variables
+keras.optimizers.Adam().apply_gradients(zip(tape.gradient(loss, weights), weights))
+student.settle([batch])
+function, specs = student.export_function(4, 1)
+tf.function(function).get_concrete_function(*(tf.TensorSpec(s.shape, s.dtype) for s in specs))
+print(all(type(weight).__module__.startswith("keras.") for weight in weights))
+"""
+
+
+def test_tfmot_changes_neither_the_environment_nor_keras():
+    """It asks for another Keras, which is then that of ``tf.keras``; nothing here looks at it."""
     environment = {k: v for k, v in os.environ.items() if k != "TF_USE_LEGACY_KERAS"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-    assert done.stdout.split() == ["None"]
+    command = [sys.executable, "-c", BESIDE_TFMOT]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == ["None", "True"]
+
+
+def inner_keras(source: str) -> list[str]:
+    """Where a program uses the Keras inside of TensorFlow, or the one that tfmot needs."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names = [f"{node.value.id}.{node.attr}"]
+        else:
+            names = []
+        inner = re.compile(r"(tf|tensorflow|tensorflow\.python)\.keras\b|tf_keras\b")
+        found += [name for name in names if inner.match(name)]
+    return found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "tf.keras.layers.Dense(3)",
+        "x = tensorflow.keras",
+        "import tensorflow.keras as k",
+        "from tensorflow import keras",
+        "from tensorflow.keras.layers import Dense",
+        "from tensorflow.python.keras import backend",
+        "import tf_keras",
+        "from tf_keras.layers import Dense",
+    ],
+)
+def test_the_inner_keras_is_recognised(source):
+    assert inner_keras(source)
+
+
+def test_no_module_uses_the_inner_keras():
+    modules = [path for name in PACKAGES for path in (ROOT / name).rglob("*.py")]
+    assert len(modules) > 150
+    used = {str(path): inner_keras(path.read_text("utf-8")) for path in modules}
+    assert {path: names for path, names in used.items() if names} == {}

@@ -130,14 +130,16 @@ class History:
         self.path = path
 
     def forget(self, model: str, phases: Collection[str]) -> None:
-        """Drop the rows of phases that start anew, and a line cut off with one of them."""
+        """Drop the rows of phases that start anew, and a line cut off with one of them.
+
+        A header that was cut off, or never got into the file, is written again.
+        """
         if self.path is None or not self.path.exists():
             return
         with self.path.open(newline="", encoding="utf-8", errors="replace") as file:
             rows = list(csv.reader(file))
-        kept = [
-            r for r in rows if len(r) == len(COLUMNS) and not (r[0] == model and r[1] in phases)
-        ]
+        whole = [row for row in rows if len(row) == len(COLUMNS) and row != COLUMNS]
+        kept = [COLUMNS, *(row for row in whole if row[0] != model or row[1] not in phases)]
         if kept != rows:
             text = io.StringIO(newline="")
             csv.writer(text).writerows(kept)
@@ -147,10 +149,9 @@ class History:
         """Write one evaluation."""
         if self.path is None:
             return
-        new = not self.path.exists()
         with self.path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            if new:
+            if file.tell() == 0:
                 writer.writerow(COLUMNS)
             for name, value in row.items():
                 if name not in ("epoch", "updates"):
