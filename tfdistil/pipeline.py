@@ -28,6 +28,7 @@ from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
 from tfdistil.files import beside, new_folder
 from tfdistil.held_out import mlm_sets, sets_of
+from tfdistil.model_checks import check_students, check_tables, plain_students
 from tfdistil.model_factory import (
     Models,
     Teacher,
@@ -41,7 +42,7 @@ from tfdistil.model_factory import (
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
-from tfdistil.schema.models import EmbeddingSpec, PretrainSpec, StudentSpec
+from tfdistil.schema.models import PretrainSpec
 from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
 from tfdistil.tasks import describe_unknown
 
@@ -75,6 +76,7 @@ def run(
             refuse_changed_data(folder, base)
             folder.adopt_recipe()
             folder.remember(base=str(base))
+            check_students(recipe, base)
             corpus = load_corpus(recipe, base, screen.counter)
             folder.remember(sources=file_hashes(corpus.files, base))
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
@@ -145,7 +147,7 @@ def untrained_teacher(work: Run) -> Teacher:
     """The teacher as it is before training: its checkpoint, or one made from nothing."""
     spec = work.recipe.teacher_spec()
     if spec.checkpoint is not None:
-        checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
+        checkpoint = beside(_base(work), spec.checkpoint)
         spec = spec.model_copy(update={"checkpoint": checkpoint})
     return make_teacher(spec, work.corpus, work.recipe.teacher_seed)
 
@@ -160,20 +162,8 @@ def check_stages(work: Run, teacher: Teacher) -> None:
     Raises:
         RecipeError: a student or a stage that does not fit, see `Schedule.check`.
     """
-    plain = {
-        # The same layers and signals, without what takes time to make.
-        name: spec.model_copy(
-            update={
-                "embedding": EmbeddingSpec(width=spec.embedding.width, init="random"),
-                "tokenizer": None,
-                "prune_vocabulary": False,
-            }
-        )
-        if isinstance(spec, StudentSpec)
-        else spec
-        for name, spec in work.recipe.models.items()
-    }
-    models = _models(work, teacher, work.recipe.model_copy(update={"models": plain}))
+    check_tables(work.recipe, teacher, _base(work))
+    models = _models(work, teacher, plain_students(work.recipe))
     schedule = _schedule(work, models, work.recipe.seed)
     for stage in work.recipe.distill:
         schedule.check(stage)
@@ -236,7 +226,12 @@ def distill(work: Run) -> dict[str, Any]:
 
 
 def _models(work: Run, teacher: Teacher, recipe: Recipe) -> Models:
-    return Models(recipe, work.corpus, teacher, Path(work.folder.manifest.get("base", ".")))
+    return Models(recipe, work.corpus, teacher, _base(work))
+
+
+def _base(work: Run) -> Path:
+    """What relative paths in the recipe are relative to."""
+    return Path(work.folder.manifest.get("base", "."))
 
 
 def train_twin(work: Run) -> dict[str, Any]:

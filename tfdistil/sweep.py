@@ -20,6 +20,7 @@ from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
 from tfdistil.files import read_json, sha256
+from tfdistil.model_checks import check_students
 from tfdistil.pipeline import check_stages, run, untrained_teacher
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
@@ -149,6 +150,11 @@ def _check(
         keys[path] = teacher_key(recipe, corpus, plan.base)
         return corpus
 
+    for name in todo:
+        try:
+            check_students(plan.recipes[name], plan.base)
+        except TfdistilError as error:
+            raise type(error)(f"{name}: {error}") from None
     if plan.source is not None:
         source = RunFolder(plan.source)
         refuse_changed_data(source, plan.base)
