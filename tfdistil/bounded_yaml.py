@@ -118,7 +118,7 @@ def measure(text: str) -> None:
                 raise refuse(event, f"the alias *{event.anchor} stands within what it stands for")
             parts += sizes.get(event.anchor, 1)  # the loader names an alias of nothing
         elif isinstance(event, NodeEvent):
-            if event.tag is not None:
+            if getattr(event, "tag", None) is not None:  # the library's types do not know it
                 raise refuse(event, "tags (!) have no meaning here; quote what is text")
             if event.anchor in sizes or any(event.anchor == a for a, _ in unfinished if a):
                 raise refuse(event, f"the anchor &{event.anchor} is there twice")

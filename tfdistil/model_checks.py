@@ -30,7 +30,7 @@ def check_students(recipe: Recipe, base: Path) -> None:
     example = Example(("a",), tags=("B-a",), label="a", second=("a",))
     continuation = {"continuation": True} if recipe.task.continuation else {}
     task = TASKS[recipe.task.kind].from_examples([example], **continuation)
-    corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"))
+    corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
     teacher = make_teacher(TeacherSpec(scratch=toy, max_length=8), corpus, seed=0)
     models = Models(plain_students(recipe), corpus, teacher, base)
