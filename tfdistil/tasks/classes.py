@@ -9,7 +9,7 @@ import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
-from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.base import Output, Prediction, Task, labels_in
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -111,8 +111,8 @@ class Classes(Task):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Classes:
-        """The task `to_json` wrote."""
-        return cls(data["labels"])
+        """See `Task.from_json`."""
+        return cls(labels_in(data, "labels"))
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example]) -> Classes:
