@@ -75,10 +75,13 @@ def _run(arguments: argparse.Namespace) -> int:
     from tfdistil.benchmarks.model import open_interpreter
     from tfdistil.benchmarks.table import format_table
     from tfdistil.files import write_json
+    from tfdistil.runtime.graph import MOST_THREADS
 
     for option in ("queries", "batches", "rounds", "threads", "batch", "length"):
         if getattr(arguments, option) < 1:
             raise RecipeError(f"--{option} must be at least 1, got {getattr(arguments, option)}")
+    if arguments.threads > MOST_THREADS:
+        raise RecipeError(f"--threads must be at most {MOST_THREADS}, got {arguments.threads}")
     if arguments.json and arguments.json.is_dir():
         raise RecipeError(f"{arguments.json} is a folder; give the name of a file")
     texts = _texts(arguments.texts)

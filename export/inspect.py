@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from ai_edge_litert import schema_py_generated as schema
-
-from tfdistil.errors import ExportError
+from tfdistil.errors import ExportError, ModelFileError
+from tfdistil.runtime.tflite import Model, Operator, Subgraph, read_model
 
 FLEX = "Flex"
 """TensorFlow operators that need the Flex delegate are custom operators whose names start so."""
@@ -65,84 +64,51 @@ def inspect_model(model: bytes) -> Inspection:
     Raises:
         ExportError: no flatbuffer.
     """
-    if model[4:8] != b"TFL3":
-        raise ExportError("this is no TensorFlow Lite flatbuffer: no TFL3 at byte 4")
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
-    names = _operator_names(tree)
-    customs = {name.removeprefix("custom:") for name in names if name.startswith("custom:")}
+    try:
+        read = read_model(model)
+    except ModelFileError as error:
+        raise ExportError(str(error)) from error
     operators, floats = {}, {}
-    for label, graph in _labelled_graphs(tree):
-        counts: Counter[str] = Counter()
-        float_counts: Counter[str] = Counter()
-        for operator in graph.operators or []:
-            name = names[operator.opcodeIndex]
-            counts[name] += 1
-            float_counts[name] += _is_float(name, operator, graph.tensors)
-        operators[label] = dict(counts.most_common())
-        floats[label] = {name: count for name, count in float_counts.most_common() if count}
-    constants, parameters = _constants(tree)
+    for label, graph in _labelled_graphs(read):
+        operators[label] = graph.operator_counts()
+        counts = Counter(o.name for o in graph.operators if _is_float(o, graph))
+        floats[label] = dict(counts.most_common())
+    customs = {
+        operator.name.removeprefix("custom:")
+        for graph in read.subgraphs
+        for operator in graph.operators
+        if operator.name.startswith("custom:")
+    }
     return Inspection(
         operators=operators,
         flex=tuple(sorted(name for name in customs if name.startswith(FLEX))),
         custom=tuple(sorted(name for name in customs if not name.startswith(FLEX))),
         float_operators=floats,
-        constants=constants,
-        parameters=parameters,
+        constants=read.constant_bytes(),
+        parameters=_parameters(read),
         size=len(model),
-        min_runtime=_min_runtime(tree),
+        min_runtime=read.metadata.get("min_runtime_version", b"").rstrip(b"\0").decode(),
     )
 
 
-def _operator_names(tree: Any) -> list[str]:
-    builtin = {code: name for name, code in vars(schema.BuiltinOperator).items() if name.isupper()}
-    names = []
-    for code in tree.operatorCodes or []:
-        name = builtin[max(code.builtinCode, code.deprecatedBuiltinCode)]
-        custom = (code.customCode or b"").decode(errors="replace")
-        names.append(f"custom:{custom}" if name == "CUSTOM" else name)
-    return names
-
-
-def _labelled_graphs(tree: Any) -> list[tuple[str, Any]]:
+def _labelled_graphs(model: Model) -> list[tuple[str, Subgraph]]:
     """Subgraphs by signature; those of loops and branches, and unnamed ones, by number."""
-    labels = {s.subgraphIndex: s.signatureKey.decode() for s in tree.signatureDefs or []}
-    return [(labels.get(n, f"subgraph {n}"), graph) for n, graph in enumerate(tree.subgraphs)]
+    labels = {signature.subgraph: signature.key for signature in model.signatures}
+    return [(labels.get(n, f"subgraph {n}"), graph) for n, graph in enumerate(model.subgraphs)]
 
 
-def _is_float(name: str, operator: Any, tensors: Any) -> bool:
+def _is_float(operator: Operator, graph: Subgraph) -> bool:
     """Whether an operator makes or reads float32; one that only turns it into integers does not."""
-    sides = [operator.outputs, None if name == "QUANTIZE" else operator.inputs]
-    indices = [i for side in sides if side is not None for i in side if i >= 0]
-    return any(tensors[i].type == schema.TensorType.FLOAT32 for i in indices)
+    read = () if operator.name == "QUANTIZE" else operator.inputs
+    indices = [i for i in (*operator.outputs, *read) if i >= 0]
+    return any(graph.tensors[i].type == "float32" for i in indices)
 
 
-def _constants(tree: Any) -> tuple[dict[str, int], int]:
-    """Bytes per element type, and the number of weights and biases, by buffer."""
-    types = {code: name.lower() for name, code in vars(schema.TensorType).items() if name.isupper()}
-    floats = (schema.TensorType.FLOAT32, schema.TensorType.FLOAT16)
-    found: dict[int, tuple[str, int, int]] = {}
-    for graph in tree.subgraphs:
-        for tensor in graph.tensors:
-            data = tree.buffers[tensor.buffer].data
-            if data is None or not np.size(data):
-                continue
-            shape = () if tensor.shape is None else tuple(tensor.shape)
-            quantization = tensor.quantization
-            # Integers without a scale are shapes, axes and indices.
-            weight = tensor.type in floats or (
-                quantization is not None and quantization.scale is not None
-            )
-            count = int(np.prod(shape)) if weight else 0
-            found[tensor.buffer] = types[tensor.type], int(np.size(data)), count
-    sizes: Counter[str] = Counter()
-    for kind, size, _ in found.values():
-        sizes[kind] += size
-    return dict(sizes.most_common()), sum(count for *_, count in found.values())
-
-
-def _min_runtime(tree: Any) -> str:
-    for entry in tree.metadata or []:
-        if entry.name == b"min_runtime_version":
-            data = tree.buffers[entry.buffer].data
-            return "" if data is None else bytes(data).rstrip(b"\0").decode()
-    return ""
+def _parameters(model: Model) -> int:
+    """Numbers in weights and biases. Integers without a scale are shapes, axes and indices."""
+    return sum(
+        math.prod(tensor.shape)
+        for tensor in model.constants().values()
+        if tensor.type in ("float32", "float16")
+        or (tensor.quantization is not None and tensor.quantization.scales)
+    )

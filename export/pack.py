@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfdistil.errors import ExportError
-from tfdistil.runtime.model_file import ASSET_NAME, CONFIG, MAGIC, MAX_ASSET_BYTES, MAX_ASSETS
+from tfdistil.runtime.model_file import ASSET_NAME, CONFIG, MAX_ASSET_BYTES, MAX_ASSETS
+from tfdistil.runtime.tflite import MAGIC
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold
 _MODE = 0o644

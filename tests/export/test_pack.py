@@ -115,7 +115,7 @@ def test_same_bytes_whatever_the_order(flatbuffer, packed):
 def test_model_file_reads_it_back(packed, flatbuffer, tmp_path):
     (tmp_path / "m.tflite").write_bytes(packed)
     file = ModelFile.open(tmp_path / "m.tflite")
-    assert file.model_bytes == len(flatbuffer)
+    assert file.model == flatbuffer
     assert file.file_bytes == len(packed)
     assert {**file.assets, "tfdistil.json": ASSETS["tfdistil.json"]} == ASSETS
     assert file.config["task"] == CONFIG["task"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import zipfile
 
 import pytest
 
 from tfdistil.errors import DataError, ModelFileError
+from tfdistil.export.pack import pack
 from tfdistil.runtime import Runtime
 from tfdistil.runtime.cli import add_info, add_predict
 
@@ -115,6 +117,33 @@ def test_info(intent_slots, capsys):
         "constants   float32",
     ):
         assert part in out
+
+
+def test_info_of_a_file_that_says_strange_things(intent_slots, tmp_path, capsys):
+    """Values of another form are refused; what a terminal would obey is not shown to it."""
+    with zipfile.ZipFile(intent_slots.path) as archive:
+        assets = {name: archive.read(name) for name in archive.namelist()}
+    config = json.loads(assets["tfdistil.json"])
+    path = tmp_path / "m.tflite"
+
+    def info(**values):
+        changed = json.dumps({**config, **values}).encode()
+        path.write_bytes(pack(intent_slots.flatbuffer, {**assets, "tfdistil.json": changed}))
+        return run("info", path)
+
+    assert info(quantize="\x1b[31mred") == 0
+    assert "quantized   \ufffd[31mred" in capsys.readouterr().out
+    for values in ({"task": {"labels": [[]]}}, {"languages": 7}, {"signatures": {"online": {}}}):
+        with pytest.raises(ModelFileError, match=r"m\.tflite: "):
+            info(**values)
+
+
+@pytest.mark.parametrize("threads", ["0", "1000000", "x"])
+def test_numbers_of_threads(threads, intent_slots, capsys):
+    with pytest.raises(SystemExit) as error:
+        run("predict", intent_slots.path, "a", "--threads", threads)
+    assert error.value.code == 2
+    assert "argument --threads" in capsys.readouterr().err
 
 
 def test_info_as_json(tags_int8, capsys):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -48,12 +50,15 @@ def test_whole(tmp_path):
     path.write_bytes(PACKED)
     file = ModelFile.open(str(path))
     assert file.assets == {"labels.txt": b"a\nb\n" * 20}
-    assert file.model_bytes == len(MODEL)
+    assert file.model == MODEL
 
 
 def test_other_files(tmp_path):
     assert "No such file" in _message(tmp_path / "nowhere.tflite")
-    assert "Is a directory" in _message(tmp_path)
+    assert "is no file" in _message(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no file" in _message(tmp_path / "pipe")
+    assert "is no file" in _message(Path("/dev/zero"))
     assert "no TensorFlow Lite model" in refused(tmp_path, b"")
     assert "no TensorFlow Lite model" in refused(tmp_path, b"PK\x03\x04" + b"x" * 50)
     assert "plain .tflite" in refused(tmp_path, MODEL)
@@ -75,11 +80,17 @@ def _message(path) -> str:
         ([], "without a format number"),
         ({**CONFIG, "format": "1"}, "without a format number"),
         ({**CONFIG, "format": 2}, "has format 2; this version of tfdistil reads up to 1"),
-        ({**CONFIG, "checksums": []}, "without 'checksums'"),
-        ({**CONFIG, "checksums": {}, "task": None}, "without 'task'"),
+        ({**CONFIG, "checksums": []}, "whose 'checksums' is not names"),
+        ({**CONFIG, "checksums": {"model": 1}}, "whose 'checksums' is not names"),
+        ({**CONFIG, "checksums": {}, "task": None}, "whose 'task' is not an object"),
+        ({key: CONFIG[key] for key in ("format", "task")}, "without 'featurizer'"),
+        ({**CONFIG, "checksums": {}, "languages": "en"}, "whose 'languages' is not a list"),
+        ({**CONFIG, "checksums": {}, "outputs": {"tags": ["tags"]}}, "whose 'outputs' is not"),
+        ({**CONFIG, "checksums": {}, "quantize": "\ud800"}, "with a lone surrogate"),
+        ({**CONFIG, "format": True}, "without a format number"),
         (
             {**CONFIG, "checksums": {}, "signatures": {"online": {"batch": 0, "length": 1}}},
-            "no batch and length for signature 'online'",
+            "whose 'signatures' is not names, each with a batch and a length",
         ),
         ({**CONFIG, "checksums": {}}, "the checksum of 'model'"),
         ({**CONFIG, "checksums": {"model": "0" * 64}}, "the checksum of 'model'"),

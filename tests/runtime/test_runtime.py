@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
+import subprocess
+import sys
 import zipfile
 from itertools import pairwise
 from threading import Thread
@@ -13,7 +16,8 @@ import pytest
 
 from tfdistil.errors import ModelFileError
 from tfdistil.export.pack import config_bytes, pack
-from tfdistil.runtime import Runtime
+from tfdistil.runtime import ModelFile, Runtime
+from tfdistil.runtime.tflite import read_model
 from tfdistil.tasks.iob2 import allowed_transitions
 
 TEXTS = [
@@ -202,12 +206,27 @@ def repacked(tiny, path, change):
         (lambda c: c["featurizer"].update(kind="bytes"), "unknown featurizer 'bytes'"),
         (lambda c: c["splitter"].update(kind="moses"), "unknown word splitter"),
         (lambda c: c["splitter"].pop("kind"), "unknown word splitter ''"),
-        (lambda c: c["outputs"].update(slots="tags"), "the graph has only"),
-        (lambda c: c["outputs"].pop("intent"), "'intent' is the graph's"),
+        (lambda c: c["outputs"].update(slots="tags"), "has only"),
+        (
+            lambda c: c["outputs"].pop("intent"),
+            "no output of the graph is named for the task's 'intent'",
+        ),
         (lambda c: c["signatures"].pop("online"), "no signature 'online'"),
         (lambda c: c["signatures"]["online"].update(length=32), r"expected one of .* \(1, 32\)"),
         (lambda c: c["featurizer"].update(max_length=17), "windows of up to 17"),
         (lambda c: c["task"]["intents"].append("third"), "3 labels"),
+        (lambda c: c["task"].update(intents="ab"), "expected a list of texts"),
+        (lambda c: c["task"].update(intents=["a", "a"]), "has a label twice"),
+        (lambda c: c["task"].update(slots=["O", "B-a", "C-a", "D-a", "E-a"]), "no IOB2 tags"),
+        (lambda c: c["task"].update(continuation="no"), "expected true or false"),
+        (lambda c: c["task"].update(kind=["tags"]), "unknown task"),
+        (lambda c: c["featurizer"].update(kind=["subwords"]), "unknown featurizer"),
+        (lambda c: c["featurizer"].update(max_length=16.0), "expected an integer"),
+        (lambda c: c["featurizer"].update(cls=2**40), "expected an integer"),
+        (lambda c: c["featurizer"].update(separators=0), "at least one separator"),
+        (lambda c: c["featurizer"].update(token_types=1), "token_types true or false"),
+        (lambda c: c["splitter"].update(kind=["x" * 10_000]), "unknown word splitter"),
+        (lambda c: c["outputs"].update(slots="intent"), "shape"),
     ],
 )
 def test_configurations_that_do_not_fit_the_graph(intent_slots, tmp_path, change, message):
@@ -229,8 +248,12 @@ def test_a_graph_the_interpreter_refuses(tmp_path, intent_slots):
     with zipfile.ZipFile(intent_slots.path) as archive:
         assets = {name: archive.read(name) for name in archive.namelist()}
     path = tmp_path / "m.tflite"
-    # An empty table: valid checksums, no model.
-    path.write_bytes(pack(b"\x08\0\0\0TFL3\x04\0\x04\0\x04\0\0\0", assets))
+    # A version of the schema that no interpreter reads: the number after the layout of the root.
+    model = bytearray(intent_slots.flatbuffer)
+    (root,) = struct.unpack_from("<I", model, 0)
+    layout = root - struct.unpack_from("<i", model, root)[0]
+    model[root + struct.unpack_from("<H", model, layout + 4)[0]] = 99
+    path.write_bytes(pack(bytes(model), assets))
     with pytest.raises(ModelFileError, match="the interpreter cannot load the graph"):
         Runtime(path)
 
@@ -243,3 +266,95 @@ def test_a_damaged_file(intent_slots, tmp_path):
     path.write_bytes(damaged)
     with pytest.raises(ModelFileError, match="is damaged: the checksum of 'model'"):
         Runtime(path)
+
+
+LOADED_THEN_OVERWRITTEN = """
+import sys
+from pathlib import Path
+from tfdistil import Runtime
+path = Path(sys.argv[1])
+runtime = Runtime(path)
+path.write_bytes(b"")
+results = runtime.predict(["play jazz in the kitchen"] * 9)
+print(*{result.label for result in results})
+"""
+
+
+def test_a_file_may_change_once_it_is_loaded(intent_slots, tmp_path):
+    path = tmp_path / "m.tflite"
+    shutil.copy(intent_slots.path, path)
+    found = subprocess.run(
+        [sys.executable, "-c", LOADED_THEN_OVERWRITTEN, path], capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    (expected,) = Runtime(intent_slots.path).predict(["play jazz in the kitchen"])
+    assert found.stdout.strip() == expected.label
+
+
+def test_what_runs_is_what_was_verified(intent_slots, tags_int8, tmp_path, monkeypatch):
+    """Another model is put in the file's place right after its checksum was compared."""
+    path = tmp_path / "m.tflite"
+    shutil.copy(intent_slots.path, path)
+    opened = ModelFile.open
+
+    def swapped(path):
+        file = opened(path)
+        shutil.copy(tags_int8.path, path)
+        return file
+
+    monkeypatch.setattr(ModelFile, "open", swapped)
+    assert Runtime(path).predict(TEXTS)[0].label in ("music", "weather")
+
+
+@pytest.mark.parametrize("threads", [0, -1, 257, 10**6, 2.0, True, "2", None])
+def test_numbers_of_threads(intent_slots, threads):
+    with pytest.raises(ValueError, match="expected 1 to 256"):
+        Runtime(intent_slots.path, threads=threads)
+
+
+def test_both_signatures_are_ready_once_it_is_loaded(intent_slots, tmp_path):
+    """A batch that cannot run is found while loading, not at the first long list of texts."""
+
+    def larger(config):
+        config["signatures"]["batch"]["batch"] = 5
+
+    with pytest.raises(ModelFileError, match=r"expected one of .* of shape \(5, 16\)"):
+        Runtime(repacked(intent_slots, tmp_path / "m.tflite", larger))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t["model"].update(unk_token="[GONE]"), "cannot (be loaded|answer)"),
+        (lambda t: t["model"].update(vocab={}), "cannot (be loaded|answer)"),
+        (lambda t: t["model"]["vocab"].update(play=2**31), "cannot answer"),
+        (lambda t: t["model"]["vocab"].update(play=120), "cannot answer.*gather"),
+        (lambda t: t.update(normalizer={"type": "Precompiled"}), "cannot be loaded"),  # a panic
+        (lambda t: t.clear(), "tokenizer.json cannot be read"),
+    ],
+)
+def test_tokenizers_that_do_not_fit(intent_slots, tmp_path, change, message):
+    path = tmp_path / "m.tflite"
+    with zipfile.ZipFile(intent_slots.path) as archive:
+        assets = {name: archive.read(name) for name in archive.namelist()}
+    tokenizer = json.loads(assets["tokenizer.json"])
+    change(tokenizer)
+    assets["tokenizer.json"] = json.dumps(tokenizer).encode()
+    path.write_bytes(pack(intent_slots.flatbuffer, assets))
+    with pytest.raises(ModelFileError, match=message) as error:
+        Runtime(path).predict(["play jazz", "qqq zzz"])
+    assert str(error.value).startswith(f"{path}: ")
+
+
+def test_logits_that_are_no_numbers(intent_slots, tmp_path):
+    """A weight of a float graph that is no number."""
+    with zipfile.ZipFile(intent_slots.path) as archive:
+        assets = {name: archive.read(name) for name in archive.namelist()}
+    model = intent_slots.flatbuffer
+    weights = max(read_model(model).buffers, key=len)
+    at = model.index(bytes(weights))
+    broken = model[:at] + struct.pack("<f", float("nan")) * (len(weights) // 4)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(pack(broken + model[at + len(weights) :], assets))
+    with pytest.raises(ModelFileError, match="are no finite numbers"):
+        Runtime(path).predict(["play jazz"])

@@ -56,8 +56,17 @@ def add_predict(subparsers: Any) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--jsonl", action="store_true", help="write one JSON object per text")
     shape.add_argument("--conll", action="store_true", help="write one word and its tag per line")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the interpreter")
+    parser.add_argument("--threads", type=_threads, default=1, help="threads of the interpreter")
     parser.set_defaults(func=predict)
+
+
+def _threads(text: str) -> int:
+    from tfdistil.runtime.graph import check_threads
+
+    try:
+        return check_threads(int(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_info(subparsers: Any) -> None:

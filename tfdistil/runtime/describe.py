@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tfdistil.runtime.model_file import ModelFile
+from tfdistil.runtime.config import read_task
+from tfdistil.runtime.model_file import ModelFile, file_errors, printable
+from tfdistil.runtime.tflite import read_model
 
 
 def describe(path: str | Path) -> dict[str, Any]:
@@ -23,45 +22,20 @@ def describe(path: str | Path) -> dict[str, Any]:
         ModelFileError: see `ModelFile.open`.
     """
     file = ModelFile.open(path)
-    with file.path.open("rb") as stream:
-        flatbuffer = stream.read(file.model_bytes)
-    return {
-        "path": str(file.path),
-        "file_bytes": file.file_bytes,
-        "model_bytes": file.model_bytes,
-        "assets": {name: len(content) for name, content in sorted(file.assets.items())},
-        **_graph(flatbuffer),
-        **{key: value for key, value in file.config.items() if key != "checksums"},
-    }
-
-
-def _graph(flatbuffer: bytes) -> dict[str, Any]:
-    """Operators per signature, and the bytes of constants per element type."""
-    # Half a megabyte of generated code, which only this command needs.
-    from ai_edge_litert import schema_py_generated as schema
-
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(flatbuffer, 0))
-    builtin = {code: name for name, code in vars(schema.BuiltinOperator).items() if name.isupper()}
-    types = {code: name.lower() for name, code in vars(schema.TensorType).items() if name.isupper()}
-    names = []
-    for code in model.operatorCodes:
-        name = builtin[max(code.builtinCode, code.deprecatedBuiltinCode)]
-        if name == "CUSTOM":
-            name = f"custom:{(code.customCode or b'').decode(errors='replace')}"
-        names.append(name)
-    operators = {}
-    for signature in model.signatureDefs or []:
-        graph = model.subgraphs[signature.subgraphIndex]
-        counts = Counter(names[operator.opcodeIndex] for operator in graph.operators)
-        operators[signature.signatureKey.decode()] = dict(counts.most_common())
-    constants: Counter[str] = Counter()
-    # Signatures share buffers: each counts once.
-    kinds = {t.buffer: types[t.type] for graph in model.subgraphs for t in graph.tensors}
-    for index, kind in kinds.items():
-        data = model.buffers[index].data
-        if data is not None:
-            constants[kind] += int(np.size(data))
-    return {"operators": operators, "constants": dict(constants.most_common())}
+    with file_errors(file.path, "cannot be read"):
+        read_task(file.config)
+        model = read_model(file.model)
+        return {
+            "path": str(file.path),
+            "file_bytes": file.file_bytes,
+            "model_bytes": len(file.model),
+            "assets": {name: len(content) for name, content in sorted(file.assets.items())},
+            "operators": {
+                one.key: model.subgraphs[one.subgraph].operator_counts() for one in model.signatures
+            },
+            "constants": model.constant_bytes(),
+            **{key: value for key, value in file.config.items() if key != "checksums"},
+        }
 
 
 def format_description(data: dict[str, Any]) -> str:
@@ -96,7 +70,7 @@ def format_description(data: dict[str, Any]) -> str:
     lines += [f"asset       {name} ({_size(size)})" for name, size in data["assets"].items()]
     made = data.get("created_with") or {}
     lines.append("made with   " + ", ".join(f"{name} {v}" for name, v in sorted(made.items())))
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(printable(line).rstrip() for line in lines)
 
 
 def _size(count: int) -> str:

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfdistil.errors import ModelFileError
+from tfdistil.runtime.check_graph import check_graph
+from tfdistil.runtime.tflite import read_model
 from tfdistil.text.featurizer import Window
+
+MOST_THREADS = 256
+"""The interpreter starts as many as it is told, and dies where the system gives it fewer."""
+
+
+_INTEGERS = (np.int8, np.uint8, np.int16)
+
+
+def check_threads(threads: int) -> int:
+    """The number of threads of an interpreter.
+
+    Raises:
+        ValueError: not 1 to `MOST_THREADS`.
+    """
+    if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"threads is {threads!r}; expected 1 to {MOST_THREADS}")
+    return threads
 
 
 class Signature:
@@ -21,9 +40,10 @@ class Signature:
         batch: rows of every input.
         length: positions of every input.
         padding: input name to the value that fills a row.
+        example: a window of the featurizer; the inputs take what it has.
 
     Raises:
-        ModelFileError: no such signature, or inputs of another name or shape.
+        ModelFileError: no such signature, or inputs of another name, shape or type.
     """
 
     def __init__(
@@ -33,13 +53,9 @@ class Signature:
         batch: int,
         length: int,
         padding: Mapping[str, int],
+        example: Window,
     ):
-        try:
-            self._runner = interpreter.get_signature_runner(name)
-        except ValueError as error:
-            raise ModelFileError(
-                f"the graph has no signature {name!r}, only {[*interpreter.get_signature_list()]}"
-            ) from error
+        self._runner = _allocate(interpreter, name)
         self.name, self.batch, self.length = name, batch, length
         self._empty: dict[str, np.ndarray] = {}  # padding alone
         for key, details in self._runner.get_input_details().items():
@@ -49,13 +65,46 @@ class Signature:
                     f"signature {name!r} takes {key!r} of shape {shape}; expected one of "
                     f"{', '.join(padding)} of shape ({batch}, {length})"
                 )
-            self._empty[key] = np.full(shape, padding[key], details["dtype"])
+            given, dtype = example.inputs[key], np.dtype(details["dtype"])
+            if shape[2:] != given.shape[1:] or not _holds(dtype, given.dtype):
+                raise ModelFileError(
+                    f"signature {name!r} takes {key!r} of shape {shape} and type {dtype}; the "
+                    f"featurizer gives {given.dtype} with {given.shape[1:]} after the positions"
+                )
+            self._empty[key] = np.full(shape, padding[key], dtype)
+        if not self._empty:
+            raise ModelFileError(f"signature {name!r} takes no inputs")
         self._outputs = self._runner.get_output_details()
 
-    @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
-        """Name of each output to its shape."""
-        return {k: tuple(int(n) for n in d["shape"]) for k, d in self._outputs.items()}
+    def check_output(self, name: str, words: bool, labels: int) -> None:
+        """The signature has an output of logits.
+
+        Args:
+            name: of the output.
+            words: whether it has logits for each position: ``[batch, length, labels]``, else
+                ``[batch, labels]``.
+            labels: how many.
+
+        Raises:
+            ModelFileError: no such output, or another shape or type.
+        """
+        if name not in self._outputs:
+            raise ModelFileError(
+                f"expected {name!r} among the outputs of signature {self.name!r}, but the graph "
+                f"has only {', '.join(self._outputs)}"
+            )
+        details = self._outputs[name]
+        shape, dtype = tuple(int(n) for n in details["shape"]), np.dtype(details["dtype"])
+        if shape != (self.batch, *[self.length] * words, labels):
+            raise ModelFileError(
+                f"the graph's output {name!r} has shape {shape}; expected "
+                f"{'batch, length' if words else 'batch'} and {labels} labels"
+            )
+        if dtype != np.float32 and not (dtype in _INTEGERS and details["quantization"][0] > 0):
+            raise ModelFileError(
+                f"the graph's output {name!r} is {dtype} with the scale "
+                f"{details['quantization'][0]}; expected float32, or integers with a scale"
+            )
 
     def run(self, windows: Sequence[Window]) -> dict[str, np.ndarray]:
         """Outputs as the graph gives them, ``[windows, ...]``.
@@ -74,49 +123,94 @@ class Signature:
         return {k: v[: len(windows)] for k, v in self._runner(**feed).items()}
 
     def to_float(self, name: str, values: np.ndarray) -> np.ndarray:
-        """Values of an output as float32: ``(q - zero point) · scale`` if it is quantized."""
+        """Values of an output as float32: ``(q - zero point) · scale`` if it is quantized.
+
+        Raises:
+            ModelFileError: values that are no finite numbers.
+        """
         if values.dtype == np.float32:
+            if not np.isfinite(values).all():
+                raise ModelFileError(f"gives logits for {name!r} that are no finite numbers")
             return values
         scale, zero_point = self._outputs[name]["quantization"]
         return (values - np.float32(zero_point)) * np.float32(scale)
+
+
+def _allocate(interpreter: Interpreter, name: str) -> Any:
+    """The runner of a signature, whose memory is planned and taken.
+
+    The public interface does that at the first run only, which may take long.
+
+    Raises:
+        ModelFileError: no such signature.
+        RuntimeError: the kernels refuse the graph.
+    """
+    signatures = [*interpreter.get_signature_list()]
+    if name not in signatures:
+        raise ModelFileError(f"the graph has no signature {name!r}, only {signatures!s:.200}")
+    runner = interpreter.get_signature_runner(name)
+    runner._interpreter_wrapper.AllocateTensors(runner._subgraph_index)
+    return runner
+
+
+def _holds(dtype: np.dtype, given: np.dtype) -> bool:
+    """Whether an input holds all that a window may have."""
+    return np.issubdtype(dtype, np.floating) or np.can_cast(given, dtype)
 
 
 class Graph:
     """The signatures of a model file.
 
     Full batches go through the signature ``batch``, if the file has one; what is left over goes
-    through ``online`` one by one, so no time is spent on empty rows. A signature takes memory from
-    its first use on.
+    through ``online`` one by one, so no time is spent on empty rows. Both have their memory from
+    the start.
 
     Args:
-        path: a verified model file.
+        model: a flatbuffer.
         signatures: name to ``{"batch": rows, "length": positions}``.
         padding: input name to the value that fills a row.
+        example: a window of the featurizer.
         threads: threads of the interpreter.
 
     Raises:
         ModelFileError: the interpreter cannot load the graph, or there is no signature ``online``.
+        ValueError: threads that are not 1 to `MOST_THREADS`.
     """
 
     def __init__(
         self,
-        path: Path,
+        model: bytes,
         signatures: Mapping[str, Mapping[str, int]],
         padding: Mapping[str, int],
+        example: Window,
         threads: int = 1,
     ):
         if "online" not in signatures:
-            raise ModelFileError(f"{path} has no signature 'online', only {sorted(signatures)}")
+            raise ModelFileError(f"has no signature 'online', only {sorted(signatures)}")
+        check_graph(read_model(model))
         try:
-            self._interpreter = Interpreter(model_path=str(path), num_threads=threads)
+            # The kernels refuse what does not fit. XNNPACK, which takes their place, frees memory
+            # twice when it does, and that ends the process.
+            plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+            trial = Interpreter(model_content=model, experimental_op_resolver_type=plain)
+            for name in signatures:
+                _allocate(trial, name)
+            del trial
+            interpreter = Interpreter(model_content=model, num_threads=threads)
+            found = {
+                name: Signature(
+                    interpreter, name, shape["batch"], shape["length"], padding, example
+                )
+                for name, shape in signatures.items()
+            }
         except (ValueError, RuntimeError) as error:
-            raise ModelFileError(
-                f"{path}: the interpreter cannot load the graph: {error}"
-            ) from error
-        self._shapes = signatures
-        self._padding = padding
-        self._loaded: dict[str, Signature] = {}
-        self.online = self._signature("online")
+            raise ModelFileError(f"the interpreter cannot load the graph: {error}") from error
+        self.online, self._batch = found["online"], found.get("batch")
+
+    def check_output(self, name: str, words: bool, labels: int) -> None:
+        """See `Signature.check_output`."""
+        for signature in filter(None, (self.online, self._batch)):
+            signature.check_output(name, words, labels)
 
     @property
     def length(self) -> int:
@@ -137,23 +231,14 @@ class Graph:
             each; else ``[labels]``.
         """
         found: list[dict[str, np.ndarray]] = []
-        batch = self._shapes["batch"]["batch"] if "batch" in self._shapes else len(windows) + 1
-        while len(windows) - len(found) >= batch:
-            found += self._block(
-                self._signature("batch"), windows[len(found) : len(found) + batch], outputs
-            )
+        if self._batch is not None:
+            size = self._batch.batch
+            for at in range(0, len(windows) - size + 1, size):
+                found += self._block(self._batch, windows[at : at + size], outputs)
         size = self.online.batch
         for at in range(len(found), len(windows), size):
             found += self._block(self.online, windows[at : at + size], outputs)
         return found
-
-    def _signature(self, name: str) -> Signature:
-        if name not in self._loaded:
-            shape = self._shapes[name]
-            self._loaded[name] = Signature(
-                self._interpreter, name, shape["batch"], shape["length"], self._padding
-            )
-        return self._loaded[name]
 
     @staticmethod
     def _block(

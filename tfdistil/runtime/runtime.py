@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
 from tfdistil.errors import ModelFileError
-from tfdistil.runtime.graph import Graph
-from tfdistil.runtime.model_file import ModelFile
+from tfdistil.runtime.config import read_task
+from tfdistil.runtime.graph import Graph, check_threads
+from tfdistil.runtime.model_file import ModelFile, file_errors
 from tfdistil.runtime.result import Result
-from tfdistil.tasks import Task, task_from_json
+from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer, Text, Window
 from tfdistil.text.registry import featurizer_from_assets
 from tfdistil.text.words import WordSplitter
@@ -34,23 +34,31 @@ class Runtime:
 
     Raises:
         ModelFileError: a file that is damaged, too new, or not made by tfdistil.
+        ValueError: threads that are not 1 to `tfdistil.runtime.graph.MOST_THREADS`.
     """
 
     def __init__(self, path: str | Path, threads: int = 1):
+        check_threads(threads)
         self.file = ModelFile.open(path)
-        config = self.file.config
-        self.task = _task(config["task"])
+        with file_errors(self.file.path, "cannot be loaded"):
+            self._load(threads)
+        self._lock = Lock()
+
+    def _load(self, threads: int) -> None:
+        config, assets = self.file.config, self.file.assets
+        self.task = read_task(config)
         self.splitter = WordSplitter.from_json(config["splitter"])
-        self.featurizer: Featurizer = featurizer_from_assets(config["featurizer"], self.file.assets)
-        self._graph = Graph(self.file.path, config["signatures"], self.featurizer.padding, threads)
-        self._tensors = _tensors(self.task, config["outputs"], self._graph.online.outputs)
-        for name, shape in config["signatures"].items():
+        self.featurizer: Featurizer = featurizer_from_assets(config["featurizer"], assets)
+        (example,) = self.featurizer.encode(["a"])
+        signatures, padding = config["signatures"], self.featurizer.padding
+        self._graph = Graph(self.file.model, signatures, padding, example, threads)
+        self._tensors = _tensors(self.task, config["outputs"], self._graph)
+        for name, shape in signatures.items():
             if shape["length"] < self.featurizer.max_length:
                 raise ModelFileError(
-                    f"{path}: signature {name!r} has {shape['length']} positions, but the "
+                    f"signature {name!r} has {shape['length']} positions, but the "
                     f"featurizer makes windows of up to {self.featurizer.max_length}"
                 )
-        self._lock = Lock()
 
     def predict(self, texts: Sequence[str]) -> list[Result]:
         """Answers for texts, which the model's own splitter cuts into words.
@@ -116,18 +124,27 @@ class Runtime:
         Returns:
             Per text, the task's output to ``[words, labels]`` or ``[labels]``, float32. Those of a
             text in several windows are, at sequence level, the mean over the windows.
+
+        Raises:
+            ModelFileError: the featurizer or the graph fails on them.
         """
-        return self.logits_of_windows(self.featurizer.encode_batch(texts))
+        texts = [(words, second) for words, second in texts]
+        with file_errors(self.file.path, "cannot answer"):
+            encoded = self.featurizer.encode_batch(texts)
+        return self.logits_of_windows(encoded)
 
     def logits_of_windows(self, encoded: Sequence[list[Window]]) -> list[dict[str, np.ndarray]]:
         """`logits` of texts that are cut into windows already.
 
         Args:
             encoded: the windows of each text, as the featurizer makes them.
+
+        Raises:
+            ModelFileError: the graph fails on them.
         """
         windows = [window for text in encoded for window in text]
         tensors = dict(self._tensors.values())
-        with self._lock:
+        with file_errors(self.file.path, "cannot answer"), self._lock:
             values = iter(self._graph.run(windows, tensors))
         return [self._join([next(values) for _ in text], text) for text in encoded]
 
@@ -149,33 +166,14 @@ class Runtime:
             raise ValueError(f"the model's task is {self.task.kind!r}; use {right}")
 
 
-def _task(data: Mapping[str, Any]) -> Task:
-    try:
-        return task_from_json(data)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"unknown task {data.get('kind')!r} or unfit settings ({error}); upgrade tfdistil"
-        ) from error
-
-
-def _tensors(
-    task: Task, outputs: Mapping[str, Any], present: Mapping[str, tuple[int, ...]]
-) -> dict[str, tuple[str, bool]]:
+def _tensors(task: Task, outputs: Mapping[str, str], graph: Graph) -> dict[str, tuple[str, bool]]:
     """The task's outputs to the graph's, and whether each is word level."""
     found = {}
     for output in task.outputs:
-        tensor = str(outputs.get(output.name))
-        if tensor not in present:
-            raise ModelFileError(
-                f"the task's output {output.name!r} is the graph's {tensor!r}, but the graph has "
-                f"only {', '.join(present)}"
-            )
-        words, shape = output.level == "word", present[tensor]
-        if len(shape) != 2 + words or shape[-1] != len(output.labels):
-            raise ModelFileError(
-                f"the graph's output {tensor!r} has shape {shape}; expected "
-                f"{'batch, length' if words else 'batch'} and {len(output.labels)} labels"
-            )
+        if output.name not in outputs:
+            raise ModelFileError(f"no output of the graph is named for the task's {output.name!r}")
+        tensor, words = outputs[output.name], output.level == "word"
+        graph.check_output(tensor, words, len(output.labels))
         found[output.name] = (tensor, words)
     return found
 

@@ -113,5 +113,30 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Task:
+        """The task `to_json` wrote.
+
+        Raises:
+            KeyError: a field is missing.
+            ValueError: a field of another form.
+        """
+
+    @classmethod
+    @abstractmethod
     def from_examples(cls, examples: Iterable[Example]) -> Task:
         """Collect the labels (sorted, ``O`` first) from labelled examples."""
+
+
+def labels_in(data: Mapping[str, Any], key: str) -> list[str]:
+    """The labels that a file names.
+
+    Raises:
+        KeyError: none.
+        ValueError: no list of different texts.
+    """
+    labels = data[key]
+    if not isinstance(labels, list) or not labels or not all(isinstance(t, str) for t in labels):
+        raise ValueError(f"{key!r} is {labels!r:.40}; expected a list of texts")
+    if len({*labels}) < len(labels):
+        raise ValueError(f"{key!r} has a label twice")
+    return labels

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks.base import IGNORE, Output, Prediction, Task
+from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -104,8 +104,8 @@ class Classes(Task):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Classes:
-        """The task `to_json` wrote."""
-        return cls(data["labels"])
+        """See `Task.from_json`."""
+        return cls(labels_in(data, "labels"))
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example]) -> Classes:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks.base import Output, Prediction, Task
+from tfdistil.tasks.base import Output, Prediction, Task, labels_in
 from tfdistil.tasks.classes import LabelCodec
-from tfdistil.tasks.tags import TagCodec
+from tfdistil.tasks.tags import TagCodec, tags_in
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -92,8 +92,9 @@ class IntentSlots(Task):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> IntentSlots:
-        """The task `to_json` wrote."""
-        return cls(data["slots"], data["intents"], data["continuation"])
+        """See `Task.from_json`."""
+        slots, continuation = tags_in(data, "slots")
+        return cls(slots, labels_in(data, "intents"), continuation)
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> IntentSlots:

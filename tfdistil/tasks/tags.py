@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks.base import IGNORE, Output, Prediction, Task
+from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
 from tfdistil.tasks.iob2 import (
     CONTINUATION,
     allowed_transitions,
@@ -63,6 +63,21 @@ class TagCodec:
         path = best_legal_path(logits, self._start, self._follow)
         scores = probabilities(logits, path)
         return tuple([self.labels[i] for i in path.tolist()]), tuple(scores)
+
+
+def tags_in(data: Mapping[str, Any], key: str) -> tuple[list[str], bool]:
+    """The tags that a file names, and whether there is a label of continuations.
+
+    Raises:
+        KeyError: a field is missing.
+        ValueError: no IOB2 tags with ``O`` among them, or a continuation that is not true or false.
+    """
+    tags, continuation = labels_in(data, key), data["continuation"]
+    if "O" not in tags or not all(tag == "O" or tag[:2] in ("B-", "I-") for tag in tags):
+        raise ValueError(f"{key!r} are no IOB2 tags: O, and others that begin with B- or I-")
+    if not isinstance(continuation, bool):
+        raise ValueError(f"continuation is {continuation!r:.40}; expected true or false")
+    return tags, continuation
 
 
 class Tags(Task):
@@ -136,8 +151,8 @@ class Tags(Task):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Tags:
-        """The task `to_json` wrote."""
-        return cls(data["tags"], data["continuation"])
+        """See `Task.from_json`."""
+        return cls(*tags_in(data, "tags"))
 
     @classmethod
     def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> Tags:

@@ -78,3 +78,15 @@ class Featurizer(Protocol):
     def from_assets(cls, settings: Mapping[str, Any], assets: Mapping[str, bytes]) -> Featurizer:
         """The featurizer that wrote ``settings`` (`to_json`) and ``assets`` (`to_assets`)."""
         ...
+
+
+def check_integers(settings: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Check settings that a file gives: numbers that a window's inputs can hold.
+
+    Raises:
+        ValueError: one that is there and no integer of 0 to 2³¹ - 1.
+    """
+    for name in names:
+        value = settings.get(name, 0)
+        if type(value) is not int or not 0 <= value < 2**31:
+            raise ValueError(f"{name} is {value!r:.40}; expected an integer of 0 to 2147483647")

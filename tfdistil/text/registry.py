@@ -23,7 +23,7 @@ def featurizer_from_assets(settings: Mapping[str, Any], assets: Mapping[str, byt
         ModelFileError: a kind this version does not know, or settings that do not fit it.
     """
     kind = settings.get("kind")
-    if kind not in FEATURIZERS:
+    if not isinstance(kind, str) or kind not in FEATURIZERS:
         raise ModelFileError(
             f"unknown featurizer {kind!r}; this version knows {', '.join(FEATURIZERS)}. "
             "Upgrade tfdistil"
@@ -32,4 +32,4 @@ def featurizer_from_assets(settings: Mapping[str, Any], assets: Mapping[str, byt
     try:
         return getattr(import_module(module), name).from_assets(settings, assets)
     except (TypeError, KeyError, ValueError) as error:
-        raise ModelFileError(f"settings {dict(settings)} do not fit {kind!r}: {error}") from error
+        raise ModelFileError(f"settings {settings!s:.200} do not fit {kind!r}: {error}") from error

@@ -11,7 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from tfdistil.errors import ModelFileError, RecipeError
-from tfdistil.text.featurizer import Text, Window
+from tfdistil.text.featurizer import Text, Window, check_integers
 from tfdistil.text.windows import stretches, truncate_pair
 from tfdistil.text.words import replace_surrogates
 
@@ -223,7 +223,15 @@ class SubwordFeaturizer:
 
         Raises:
             ModelFileError: no tokenizer, or one that this version of ``tokenizers`` cannot read.
+            ValueError: settings that are no numbers.
         """
+        check_integers(
+            settings, ("max_length", "overlap", "separators", "cls", "sep", "pad", "unk")
+        )
+        if not isinstance(settings.get("token_types", False), bool) or not settings.get(
+            "separators", 1
+        ):
+            raise ValueError("expected token_types true or false, and at least one separator")
         if "tokenizer.json" not in assets:
             raise ModelFileError("the featurizer 'subwords' needs tokenizer.json; it is missing")
         try:

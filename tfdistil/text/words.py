@@ -98,8 +98,8 @@ class WordSplitter:
     def __init__(self, kind: Literal["unicode", "whitespace"] = "unicode"):
         if kind not in ("unicode", "whitespace"):
             raise ModelFileError(
-                f"unknown word splitter {kind!r}; this version knows 'unicode' and 'whitespace'. "
-                "Upgrade tfdistil, or correct the name"
+                f"unknown word splitter {kind!r:.40}; this version knows 'unicode' and "
+                "'whitespace'. Upgrade tfdistil, or correct the name"
             )
         self.kind = kind
         self._classes = _CharacterClasses()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.errors import ModelFileError, RecipeError
-from tfdistil.text.featurizer import Text, Window
+from tfdistil.text.featurizer import Text, Window, check_integers
 from tfdistil.text.projection.fingerprints import FingerprintCache, fingerprint_tokens, fingerprints
 from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.projection.tokens import END, NULL
@@ -99,7 +99,9 @@ class ProjectionFeaturizer:
 
         Raises:
             ModelFileError: no projection, or one that this version does not know.
+            ValueError: settings that are no numbers.
         """
+        check_integers(settings, ("max_length", "overlap"))
         if "projection.json" not in assets:
             raise ModelFileError("the featurizer 'projection' needs projection.json; it is missing")
         spec = ProjectionSpec.from_bytes(assets["projection.json"])

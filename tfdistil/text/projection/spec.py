@@ -110,7 +110,9 @@ class ProjectionSpec:
             families = tuple((name, features) for name, features in settings.pop("families"))
             return cls(families, **settings)
         except (KeyError, TypeError, ValueError, RecipeError) as error:
-            raise ModelFileError(f"settings {settings} do not fit {SPEC_ID!r}: {error}") from error
+            raise ModelFileError(
+                f"settings {settings!s:.200} do not fit {SPEC_ID!r}: {error}"
+            ) from error
 
     def to_bytes(self) -> bytes:
         """``projection.json``."""
@@ -125,7 +127,7 @@ class ProjectionSpec:
         """
         try:
             read = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelFileError(f"projection.json cannot be read as JSON: {error}") from error
         if not isinstance(read, dict):
             raise ModelFileError(
