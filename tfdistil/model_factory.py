@@ -57,7 +57,7 @@ def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
     task = corpus.task
     if spec.scratch is not None:
         scratch = spec.scratch
-        texts = (" ".join(words) for words in sentences(corpus))
+        texts = (" ".join(words) for words in sentences(corpus.train, corpus.transfer))
         tokenizer = train_wordpiece(texts, scratch.vocabulary, lowercase=scratch.lowercase)
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),
@@ -166,8 +166,11 @@ def make_student(
         **spec.options,
     }
     if spec.projection:
-        width = teacher.model.config.width
-        arguments |= {"projection": width, "head_input": spec.head_input}
+        arguments |= {
+            "projection": teacher.model.config.width,
+            "projection_activation": spec.projection_activation,
+            "head_input": spec.head_input,
+        }
     model = build_student(**arguments)
     longest = getattr(model, "max_positions", spec.max_length)
     if longest < spec.max_length:

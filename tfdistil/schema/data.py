@@ -49,10 +49,15 @@ class AugmentSpec(OpenPart):
 
 
 class LowResourceSpec(Part):
-    """A few labelled sentences instead of all: XtremeDistil's low-resource setting."""
+    """A few labelled sentences instead of all: XtremeDistil's low-resource setting.
+
+    The other sentences of train become transfer text, without their labels.
+    """
 
     samples: Int = Field(100, ge=1, description="labelled sentences kept of each")
-    per: Literal["language", "class"] = Field("language", description="of each what")
+    per: Literal["language", "class"] = Field(
+        "language", description="of each what; `class` (or intent) where sentences have one"
+    )
 
 
 class DataSpec(Part):
@@ -74,7 +79,9 @@ class DataSpec(Part):
     unknown_labels: Literal["miss", "error"] = Field(
         "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
     )
-    transfer_limit: Int | None = Field(None, ge=1, description="use so many transfer sentences")
+    transfer_limit: Int | None = Field(
+        None, ge=1, description="use so many transfer sentences, those of low_resource included"
+    )
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"
     )
