@@ -257,3 +257,34 @@ def test_a_few_labelled_sentences_of_each_class(folder):
     }
     labels = [e.label for e in load_corpus(recipe(data, "classes"), folder).train]
     assert sorted(labels) == ["no"] * 3 + ["yes"] * 3
+
+
+def test_what_low_resource_drops_is_transfer_text(folder):
+    """Without labels, without dev and test sentences, and each sentence once."""
+    repeated = [TRAIN[0], *TRAIN, TRAIN[3], visit("paris"), visit("cairo")]
+    (folder / "train.conll").write_text(conll(repeated), encoding="utf-8")
+    data = files(train="train.conll", dev="dev.conll", test="test.conll", transfer="raw.txt")
+    data["low_resource"] = {"samples": 5}
+    corpus = load_corpus(recipe(data), folder)
+    assert len(corpus.train) == 5
+    assert all(e.tags is None and e.label is None for e in corpus.transfer)
+    given = [*repeated, [(word, "") for word in ("visit", "tunis", "now")]]
+    given.append([(word, "") for word in ("visit", "quito", "now")])
+    every = {("".join(word for word, _ in sentence), "") for sentence in given}
+    left_out = keys((*corpus.train, *corpus.dev, *corpus.test))
+    assert keys(corpus.transfer) == every - left_out
+    assert len(corpus.transfer) == len(keys(corpus.transfer))
+    assert corpus.counts["transfer_from_train"] == len(corpus.transfer) - 2  # tunis and quito
+    assert corpus.counts["transfer"] == len(corpus.transfer)
+    assert corpus.counts["transfer_dropped"] == 3  # of the file
+    some = load_corpus(recipe(data | {"transfer_limit": 4}), folder).transfer
+    assert len(some) == 4
+    assert keys(some) < keys(corpus.transfer)
+
+
+def test_nothing_comes_from_train_where_all_of_it_is_kept(folder):
+    few = {"low_resource": {"samples": 99}}
+    corpus = load_corpus(recipe(files(train="train.conll", dev="dev.conll") | few), folder)
+    assert (corpus.transfer, corpus.counts["transfer_from_train"]) == ((), 0)
+    whole = load_corpus(recipe(files(train="train.conll", dev="dev.conll")), folder)
+    assert (whole.transfer, "transfer_from_train" in whole.counts) == ((), False)

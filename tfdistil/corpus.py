@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +14,11 @@ from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
-from tfdistil.data.splits import drop_overlap, overlap, sample_per, split_dev
+from tfdistil.data.splits import drop_overlap, overlap, sample_per, sentence_key, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter
 from tfdistil.recipe import Recipe
-from tfdistil.schema.data import DataSpec, SourceSpec
+from tfdistil.schema.data import DataSpec, LowResourceSpec, SourceSpec
 from tfdistil.schema.models import TeacherSpec
 from tfdistil.tasks import TASKS, Task
 from tfdistil.text.words import WordSplitter
@@ -32,7 +33,8 @@ class Corpus:
     Attributes:
         task: made from the labels of train.
         train, dev, test: labelled.
-        transfer: unlabelled; nothing in it occurs in dev or test.
+        transfer: unlabelled, with the sentences that ``data.low_resource`` leaves over; nothing in
+            it occurs in dev or test.
         augmented: unlabelled, made from train; nothing in it occurs in dev or test either.
         seen_in_train: indices of test examples whose sentence occurs in train.
         counts: sizes, repairs and what was dropped, for the report.
@@ -111,9 +113,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     for name in ("train", "dev", "test"):
         _check_labels(name, sets[name], recipe)
     if data.low_resource is not None:
-        few = data.low_resource
-        key = _language if few.per == "language" else _class
-        sets["train"] = sample_per(sets["train"], key, few.samples, seed)
+        counts["transfer_from_train"] = _keep_few(sets, data.low_resource, seed)
     held_out = [*sets["dev"], *sets["test"]]
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
@@ -155,6 +155,24 @@ def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -
         there = sorted({str(item.language) for item in items})
         raise RecipeError(f"data.languages is {list(languages)}, but {name} is in {there}")
     return kept
+
+
+def _keep_few(sets: dict[str, list[Example]], few: LowResourceSpec, seed: int) -> int:
+    """Sample train; the sentences left over join transfer, for the teacher to label.
+
+    As in XtremeDistil's low-resource setting (Table 6), whose smaller transfer set is the text of
+    all 705,000 sentences of train. Each joins once, and only if no other set has it.
+
+    Returns:
+        How many joined.
+    """
+    key = _language if few.per == "language" else _class
+    train = sets["train"]
+    sets["train"] = sample_per(train, key, few.samples, seed)
+    once = {sentence_key(example): example for example in train}
+    joined, _ = drop_overlap(list(once.values()), chain.from_iterable(sets.values()))
+    sets["transfer"] = [*sets["transfer"], *joined]
+    return len(joined)
 
 
 def _language(example: Example) -> str | None:

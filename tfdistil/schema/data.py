@@ -44,10 +44,15 @@ class AugmentSpec(OpenPart):
 
 
 class LowResourceSpec(Part):
-    """A few labelled sentences instead of all: XtremeDistil's low-resource setting."""
+    """A few labelled sentences instead of all: XtremeDistil's low-resource setting.
+
+    The other sentences of train become transfer text, without their labels.
+    """
 
     samples: Int = Field(100, ge=1, description="labelled sentences kept of each")
-    per: Literal["language", "class"] = Field("language", description="of each what")
+    per: Literal["language", "class"] = Field(
+        "language", description="of each what; `class` (or intent) where sentences have one"
+    )
 
 
 class DataSpec(Part):
@@ -66,7 +71,9 @@ class DataSpec(Part):
         None, description="see low_resource; none: all of train"
     )
     dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
-    transfer_limit: Int | None = Field(None, ge=1, description="use so many transfer sentences")
+    transfer_limit: Int | None = Field(
+        None, ge=1, description="use so many transfer sentences, those of low_resource included"
+    )
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"
     )
