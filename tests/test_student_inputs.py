@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from keras import ops
 from ruamel.yaml import YAML
 
 from tfdistil.corpus import load_corpus
+from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.model_factory import (
     Models,
@@ -74,6 +77,26 @@ def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
     assert student.facts["pieces"] == student.model.vocabulary < known
     assert student.facts["teacher_pieces"] == known
     np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))
+
+
+def test_pruning_keeps_the_pieces_of_augmented_text(corpus, teacher, tmp_path):
+    """A translation or a neighbour may be a word that train and transfer do not have."""
+    spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}}")
+    pruned = Models(spec, corpus, teacher, tmp_path)["student"].featurizer.tokenizer
+    known = teacher.featurizer.tokenizer.get_vocab()
+    word = min(piece for piece in known.keys() - pruned.get_vocab() if piece.isalpha())
+    made = replace(corpus, augmented=(Example((word,)),))
+    kept = Models(spec, made, teacher, tmp_path)["student"].featurizer.tokenizer
+    assert kept.encode(word, add_special_tokens=False).tokens == [word]
+    assert pruned.encode(word, add_special_tokens=False).tokens != [word]
+
+
+def test_a_vocabulary_of_its_own_spells_augmented_text(corpus, teacher, tmp_path):
+    spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}, tokenizer: {vocabulary: 400}}")
+    made = replace(corpus, augmented=(Example(("wŷth",) * 50, second=("wŷth",) * 50),))
+    for sets, unknown in ((made, False), (corpus, True)):
+        tokenizer = Models(spec, sets, teacher, tmp_path)["student"].featurizer.tokenizer
+        assert ("[UNK]" in tokenizer.encode("wŷth").tokens) == unknown
 
 
 def test_the_whole_vocabulary_on_request(make, teacher):

@@ -56,7 +56,7 @@ def make_teacher(spec: TeacherSpec, corpus: Corpus, seed: int) -> Teacher:
     task = corpus.task
     if spec.scratch is not None:
         scratch = spec.scratch
-        texts = (" ".join(words) for words in sentences(corpus))
+        texts = (" ".join(words) for words in sentences(corpus.train, corpus.transfer))
         tokenizer = train_wordpiece(texts, scratch.vocabulary, lowercase=scratch.lowercase)
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from tfdistil.corpus import Corpus
+from tfdistil.data.example import Example
 from tfdistil.schema.models import EmbeddingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
@@ -53,9 +55,9 @@ def alignment(task: Task) -> Literal["first", "x"]:
     return "x" if any(o.labels[-1:] == ("X",) for o in task.outputs) else "first"
 
 
-def sentences(corpus: Corpus) -> Iterable[tuple[str, ...]]:
-    """All sentences of train and transfer, both of each pair."""
-    for example in (*corpus.train, *corpus.transfer):
+def sentences(*sets: Iterable[Example]) -> Iterable[tuple[str, ...]]:
+    """All sentences of some sets, both of each pair."""
+    for example in chain(*sets):
         yield tuple(example.words)
         if example.second:
             yield tuple(example.second)
@@ -70,17 +72,18 @@ def piece_inputs(
         spec: of the student.
         teachers: the teacher's featurizer.
         vectors: the teacher's word embeddings, ``[V, D]``.
-        corpus: what has to be spelled.
+        corpus: what has to be spelled: train, transfer and augmented text.
         seed: of vectors for pieces that have none.
     """
     tokenizer = teachers.tokenizer
+    read = list(sentences(corpus.train, corpus.transfer, corpus.augmented))
     if spec.tokenizer is not None:
-        texts = (" ".join(words) for words in sentences(corpus))
+        texts = (" ".join(words) for words in read)
         own = train_wordpiece(texts, spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase)
         vectors = vectors_of_pieces(vectors, tokenizer, own)
         kept = own
     elif spec.prune_vocabulary:
-        words = (word for sentence in sentences(corpus) for word in sentence)
+        words = (word for sentence in read for word in sentence)
         kept, old = prune_tokenizer(tokenizer, occurring_pieces(teachers, words))
         vectors = vectors[old]
     else:
