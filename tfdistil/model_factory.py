@@ -164,8 +164,11 @@ def make_student(
         **spec.options,
     }
     if spec.projection:
-        width = teacher.model.config.width
-        arguments |= {"projection": width, "head_input": spec.head_input}
+        arguments |= {
+            "projection": teacher.model.config.width,
+            "projection_activation": spec.projection_activation,
+            "head_input": spec.head_input,
+        }
     model = build_student(**arguments)
     longest = getattr(model, "max_positions", spec.max_length)
     if longest < spec.max_length:

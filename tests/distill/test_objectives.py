@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,6 +22,7 @@ from tfdistil.distill.objectives import (
     objective,
 )
 from tfdistil.errors import RecipeError
+from tfdistil.students.bilstm import BiLSTMStudent
 
 LABELS = 5
 ROWS = {"units": (3, 4), "texts": (6,)}
@@ -280,3 +282,31 @@ def test_the_logit_targets_differ_by_a_constant_or_by_what_one_p_says():
     np.testing.assert_allclose(1 / (1 + np.exp(-odds)), softmax(teacher, axis=-1), rtol=1e-5)
     with pytest.raises(RecipeError, match="log_p, log_odds, got 'p'"):
         find_objective("logit_mse").function(logits, logits, ops.ones((6,)), target_as="p")
+
+
+@pytest.mark.parametrize("activation", ["gelu", "linear"])
+def test_states_below_what_gelu_reaches_need_a_linear_projection(activation):
+    """`hidden_mse` on a GELU projection cannot fall below a floor, on a linear one it can."""
+    outputs = {"tags": ("word", 2)}
+    student = BiLSTMStudent(
+        9, 6, 8, outputs, projection=6, projection_activation=activation, dropout=0.0, seed=1
+    )
+    ids = np.arange(1, 9).reshape(2, 4)
+    states = np.random.default_rng(0).normal(size=(2, 4, 6)).astype(np.float32)
+    lowest = float(ops.min(ops.gelu(ops.linspace(-2.0, 0.0, 1001))))
+    assert lowest == pytest.approx(-0.17, abs=2e-3)
+    floor = (np.minimum(states - lowest, 0) ** 2).mean()
+    optimizer = keras.optimizers.Adam(0.05)
+    weights = student.trainable_variables
+    for _ in range(150):
+        with tf.GradientTape() as tape:
+            projection = student({"input_ids": ids}, training=True)["projection"]
+            loss = find_objective("hidden_mse").function(projection, states, np.ones((2, 4)))
+        gradients = tape.gradient(loss, weights)
+        pairs = zip(gradients, weights, strict=True)
+        optimizer.apply_gradients([(g, w) for g, w in pairs if g is not None])
+    assert floor > 0.2
+    if activation == "gelu":
+        assert float(loss) > floor - 1e-3
+    else:
+        assert float(loss) < 0.1 * floor

@@ -30,6 +30,14 @@ MAKERS = {
         "head_input": "projection",
         "heads": ("labels", "logits"),
     },
+    "bilstm-linear-projection": {
+        "kind": "bilstm",
+        "embedding": 6,
+        "width": 8,
+        "projection": 10,
+        "projection_activation": "linear",
+        "head_input": "projection",
+    },
     "pqrnn": {
         "kind": "pqrnn",
         "features": 32,
@@ -293,6 +301,7 @@ def test_export_function_refuses_an_unknown_head(name):
         ({"heads": ("a", "a")}, "different names"),
         ({"head_input": "x"}, "'hidden' or 'projection', got 'x'"),
         ({"head_input": "projection"}, "needs a projection width"),
+        ({"projection_activation": "relu"}, "'relu'; it is gelu, linear"),
     ],
 )
 def test_errors(change, text):

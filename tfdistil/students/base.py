@@ -10,6 +10,10 @@ from keras import ops
 
 from tfdistil.students.heads import HeadedModel, check_heads, check_outputs
 
+PROJECTIONS = {"gelu": "gelu", "linear": None}
+"""The Keras activation of a projection by its name. GELU is bounded below, by -0.17: the softmax of
+`hidden_kl` does not mind, the squared error of `hidden_mse` does."""
+
 
 class Student(HeadedModel, keras.Model):
     """A body with a projection and a linear head per task output on top of it.
@@ -24,13 +28,16 @@ class Student(HeadedModel, keras.Model):
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
         heads: names of the heads; each has logits for every output.
         dropout: rate in front of projection and heads.
-        projection: the teacher's width; adds the signal ``projection`` = ``gelu(W h + b)``
-            (XtremeDistil, equation 5). None: no projection.
+        projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
+            projection.
+        projection_activation: f, a key of `PROJECTIONS`: ``gelu`` (XtremeDistil, equation 5) or
+            ``linear``.
         head_input: what the heads read: ``hidden`` or ``projection``.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: outputs, heads or ``head_input`` that do not fit together.
+        ValueError: outputs, heads or ``head_input`` that do not fit together, or an unknown
+            ``projection_activation``.
     """
 
     reads = "pieces"
@@ -43,6 +50,7 @@ class Student(HeadedModel, keras.Model):
         heads: Sequence[str],
         dropout: float,
         projection: int | None,
+        projection_activation: str,
         head_input: str,
         seed: int | None,
         **kwargs: Any,
@@ -50,12 +58,16 @@ class Student(HeadedModel, keras.Model):
         super().__init__(**kwargs)
         self.outputs_spec = check_outputs(outputs)
         self.head_names = check_heads(heads)
+        if projection_activation not in PROJECTIONS:
+            known = ", ".join(PROJECTIONS)
+            raise ValueError(f"projection_activation is {projection_activation!r}; it is {known}")
         if head_input not in ("hidden", "projection"):
             raise ValueError(f"head_input is 'hidden' or 'projection', got {head_input!r}")
         if head_input == "projection" and projection is None:
             raise ValueError("head_input 'projection' needs a projection width, got None")
         self.vocabulary, self.embedding_width = vocabulary, embedding
         self.dropout, self.projection_width = dropout, projection
+        self.projection_activation = projection_activation
         self.head_input, self.seed = head_input, seed
 
     @property
@@ -100,7 +112,12 @@ class Student(HeadedModel, keras.Model):
             self.dropout, seed=self._seed(part), dtype=self.dtype_policy
         )
         self.projection = (
-            self._dense(self.projection_width, part + 1, "projection", activation="gelu")
+            self._dense(
+                self.projection_width,
+                part + 1,
+                "projection",
+                activation=PROJECTIONS[self.projection_activation],
+            )
             if self.projection_width
             else None
         )
@@ -209,6 +226,7 @@ class Student(HeadedModel, keras.Model):
             "heads": list(self.head_names),
             "dropout": self.dropout,
             "projection": self.projection_width,
+            "projection_activation": self.projection_activation,
             "head_input": self.head_input,
             "seed": self.seed,
         }

@@ -26,13 +26,15 @@ class BiLSTMStudent(Student):
         heads: names of the heads; each has logits for every output. A schedule may train several,
             such as ``logits`` (towards the teacher's) before ``labels``.
         dropout: rate after the embeddings and after the LSTM (0.2 in the paper's table 12).
-        projection: the teacher's width; adds the signal ``projection`` = ``gelu(W h + b)``
-            (equation 5). None: no projection.
+        projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
+            projection.
+        projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: outputs, heads or ``head_input`` that do not fit together.
+        ValueError: outputs, heads or ``head_input`` that do not fit together, or an unknown
+            ``projection_activation``.
 
     Signals of `call`:
         - ``embedding [B, T, E]``, ``hidden [B, T, 2H]``, ``sentence [B, 2H]``: the final states of
@@ -54,12 +56,22 @@ class BiLSTMStudent(Student):
         heads: Sequence[str] = ("labels",),
         dropout: float = 0.2,
         projection: int | None = None,
+        projection_activation: str = "gelu",
         head_input: str = "hidden",
         seed: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(
-            vocabulary, embedding, outputs, heads, dropout, projection, head_input, seed, **kwargs
+            vocabulary,
+            embedding,
+            outputs,
+            heads,
+            dropout,
+            projection,
+            projection_activation,
+            head_input,
+            seed,
+            **kwargs,
         )
         self.width = width
         policy = self.dtype_policy

@@ -44,14 +44,16 @@ class TransformerStudent(Student):
             such as ``logits`` (towards the teacher's) before ``labels``.
         dropout: rate after the embeddings, on attention probabilities, on what attention and
             feed-forward network add, and in front of the heads.
-        projection: the teacher's width; adds the signal ``projection`` = ``gelu(W h + b)``
-            (equation 5). None: no projection.
+        projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
+            projection.
+        projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
         max_positions: the longest sequence in pieces.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: sizes, outputs, heads or ``head_input`` that do not fit together.
+        ValueError: sizes, outputs, heads or ``head_input`` that do not fit together, or an unknown
+            ``projection_activation``.
 
     Signals of `call`:
         - ``embedding [B, T, E]``, ``hidden/0 [B, T, width]``: what the first block reads.
@@ -76,13 +78,23 @@ class TransformerStudent(Student):
         heads: Sequence[str] = ("labels",),
         dropout: float = 0.1,
         projection: int | None = None,
+        projection_activation: str = "gelu",
         head_input: str = "hidden",
         max_positions: int = 128,
         seed: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(
-            vocabulary, embedding, outputs, heads, dropout, projection, head_input, seed, **kwargs
+            vocabulary,
+            embedding,
+            outputs,
+            heads,
+            dropout,
+            projection,
+            projection_activation,
+            head_input,
+            seed,
+            **kwargs,
         )
         self.width, self.depth, self.max_positions = width, layers, max_positions
         self.attention_heads = max(1, width // 32) if attention_heads is None else attention_heads
