@@ -125,6 +125,7 @@ def test_the_recipe_is_immutable(write):
         ("scratch: {layers: 1}", "scratch: {layers: 0}", 9, ["scratch.layers", "got 0"]),
         ("    - path: a.conll", "    - demo: a.conll", 5, ["`data.train.0.path`", "required"]),
         ("kind: bilstm", "kind: bilstm\n    head_input: projection", 12, ["projection: true"]),
+        ("width: 4", "projection_activation: linear", 12, ["projection: true"]),
         ("    terms:", "    stop: {on: transfer_held_out}\n    terms:", 18, ["monitor: loss"]),
     ],
 )
@@ -205,6 +206,21 @@ def test_intents_with_slots_may_have_a_continuation_label(write):
     assert load_recipe(write(text)).task.continuation
 
 
+@pytest.mark.parametrize("task", ["tags", "intent_slots", "classes", "pair"])
+def test_few_sentences_of_each_class_need_classes(write, task):
+    """With tags alone all sentences would be of one class, and few be kept in all."""
+    text = changed("task: tags", f"task: {task}").replace(
+        "data:\n", "data:\n  low_resource: {per: class}\n"
+    )
+    if task != "tags":
+        assert load_recipe(write(text)).data.low_resource.per == "class"
+        return
+    message = message_of(write(text))
+    assert "data.low_resource.per: class" in message
+    assert "task tags" in message
+    assert "per: language" in message
+
+
 def test_updates_by_layer_group(write):
     logits = "{loss: logit_mse, head: logits}"
     text = changed(
@@ -258,6 +274,11 @@ def test_weights_are_given_or_learned(write):
             ["models.teacher must be a student"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
+        (
+            "name: second",
+            "name: second\n    stop: {head: tags}",
+            ["stage 'second' uses the head 'tags'", "'labels', 'logits'"],
+        ),
     ],
 )
 def test_parts_that_do_not_fit_together(write, old, new, words):

@@ -97,6 +97,7 @@ def _schedule(work: Run, models: dict[str, Any], seed: int) -> Schedule:
         seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(screen, phase, updates)],
         counter=screen.counter,
+        head=work.recipe.export.head,
     )
 
 

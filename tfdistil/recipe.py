@@ -63,6 +63,12 @@ class Recipe(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:
+        few = self.data.low_resource
+        if few is not None and few.per == "class" and self.task.kind == "tags":
+            raise ValueError(
+                "data.low_resource.per: class needs sentences with a class, which task tags does "
+                "not have; use per: language"
+            )
         names = [stage.name for stage in self.distill]
         if len(set(names)) < len(names):
             raise ValueError(f"stage names must be unique, got {', '.join(names)}")
@@ -71,7 +77,8 @@ class Recipe(Part):
                 raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
         for stage in self.distill:
             student = self.student_spec(stage.student)
-            for head in {term.head for term in stage.terms} - set(student.heads):
+            heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
+            for head in sorted(set(heads) - set(student.heads)):
                 raise ValueError(
                     f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
                     f"has {student.heads}"

@@ -135,3 +135,26 @@ def test_an_encoder_trains_its_upper_layers(teacher):
     assert {w.path for w in teacher.model.trainable_weights} == expected
     set_trainable(teacher.model, names)
     assert len(teacher.model.trainable_weights) == len(teacher.model.weights)
+
+
+def test_a_group_that_no_term_reaches_is_no_phase():
+    """It stays in a phase with others, where it does no harm."""
+    reached = ["inner", "embedding"]
+    found = phases(stage(unfreeze="top_down"), GROUPS, reached)
+    assert found == [
+        Phase("s.inner", ("inner",)),
+        Phase("s.embedding", ("inner", "embedding")),
+    ]
+    assert phases(stage(), GROUPS, reached) == [Phase("s", tuple(GROUPS))]
+    spec = stage(unfreeze="top_down", updates={"norm": 2})
+    with pytest.raises(RecipeError, match=r"\['norm'\]; those that train here are \['inner', 'em"):
+        phases(spec, GROUPS, reached)
+
+
+@pytest.mark.parametrize("unfreeze", ["at_once", "top_down"])
+def test_a_stage_that_can_learn_nothing_is_refused(unfreeze):
+    spec = stage(unfreeze=unfreeze, groups=["heads", "norm"])
+    with pytest.raises(RecipeError) as caught:
+        phases(spec, GROUPS, ["inner"])
+    assert "stage 's' trains the layer groups ['heads', 'norm']" in str(caught.value)
+    assert "they depend on ['inner']" in str(caught.value)

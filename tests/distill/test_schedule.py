@@ -11,6 +11,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import scratch_encoder
@@ -170,6 +171,58 @@ def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):
     assert len(list((schedule.folder / "cache").glob("transfer-*"))) == 2
 
 
+# Layer groups that no term reaches
+
+
+@pytest.mark.parametrize(
+    ("terms", "expected"),
+    [
+        (JOINT[:1], ["heads", "encoder", "embedding"]),
+        (
+            [TermSpec(loss="hidden_kl", stream="transfer", layer=1)],
+            ["projection", "encoder", "embedding"],
+        ),
+    ],
+)
+def test_only_what_terms_reach_is_unfrozen(make, make_bilstm, terms, expected):
+    began, moved = [], {}
+
+    class Watch(keras.callbacks.Callback):
+        def __init__(self, phase):
+            super().__init__()
+            self.phase = phase
+
+        def on_train_begin(self, logs=None):
+            self.before = schedule.models["student"].model.get_weights()
+
+        def on_train_batch_end(self, batch, logs=None):
+            after = schedule.models["student"].model.get_weights()
+            pairs = zip(self.before, after, strict=True)
+            moved[self.phase] = sum(not np.array_equal(a, b) for a, b in pairs)
+
+    schedule = make(
+        models={"student": make_bilstm(projection=8)},
+        callbacks=lambda name, n: began.append(name) or [Watch(name)],
+    )
+    stop = StopSpec(updates=2, monitor="loss", on="transfer_held_out")
+    spec = stage(terms=terms, unfreeze="top_down", stop=stop)
+    schedule.run([spec])
+    assert began == [f"joint.{group}" for group in expected]
+    counts = list(moved.values())
+    assert counts == sorted(set(counts))  # each phase trains more weights than the one before
+    assert counts[0] > 0
+    resumed = make(models={"student": make_bilstm(projection=8)})
+    resumed.run([spec])
+    assert [result.name for result in resumed.done["student"]] == began
+
+
+def test_a_stage_whose_groups_no_term_reaches_is_refused_at_once(make, make_bilstm):
+    schedule = make(models={"student": make_bilstm(projection=8)})
+    with pytest.raises(RecipeError, match=r"depend on none; they depend on \['heads', 'enc"):
+        schedule.check(stage(groups=["projection"]))
+    assert list(schedule.folder.iterdir()) == []
+
+
 # The cache
 
 
@@ -247,6 +300,58 @@ def test_a_pool_is_what_there_is_of_it(make, teacher, make_tagger):
         results.append(weights_of(schedule))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# The head that dev selection reads
+
+BOTH = [
+    TermSpec(loss="cross_entropy", stream="train", head="labels"),
+    TermSpec(loss="hidden_kl", stream="transfer", layer=1),
+    TermSpec(loss="logit_mse", stream="transfer", head="logits"),
+]
+
+
+@pytest.mark.parametrize("head", ["labels", "logits"])
+def test_the_order_of_terms_changes_nothing(make, make_bilstm, head):
+    """Not the head that the dev metric is read off either."""
+    ended = []
+    for number, terms in enumerate((BOTH, BOTH[::-1])):
+        student = make_bilstm(heads=("labels", "logits"), projection=8)
+        schedule = make(f"order{number}", models={"student": student}, head=head)
+        schedule.run([stage(terms=terms, stop=StopSpec(epochs=4, every=2))])
+        rows, dev = schedule.rows("student", "dev"), schedule.sets["dev"]
+        (result,) = schedule.done["student"]
+        score = Predictor(student.model, schedule.task, head).score(rows, dev)["span_f1"]
+        assert score == result.score == result.best > 0
+        ended.append((weights_of(schedule), score))
+    assert_close(ended[0][0], ended[1][0], atol=1e-6)
+    assert ended[0][1] == ended[1][1]
+
+
+@pytest.mark.parametrize("head", ["labels", "logits", "exported"])
+def test_a_phase_is_scored_by_the_same_head(make, make_bilstm, head):
+    """Also where a loss decides, and not at all where no head is named."""
+    student = make_bilstm(heads=("labels", "logits"), projection=8)
+    schedule = make(models={"student": student}, head=head)
+    schedule.run([stage(terms=BOTH, stop=StopSpec(updates=4, monitor="loss"))])
+    (result,) = schedule.done["student"]
+    if head == "exported":
+        assert result.score is None
+        return
+    rows, dev = schedule.rows("student", "dev"), schedule.sets["dev"]
+    own = Predictor(student.model, schedule.task, head).score(rows, dev)["span_f1"]
+    assert result.score == own
+
+
+def test_a_metric_of_no_head_is_refused_before_anything_is_made(make, make_bilstm):
+    schedule = make(models={"student": make_bilstm(heads=("labels", "logits"))}, head="exported")
+    with pytest.raises(RecipeError, match="heads labels, logits; name the one"):
+        schedule.check(stage(terms=[BOTH[0], BOTH[2]]))
+
+
+def test_a_head_the_student_does_not_have(make):
+    with pytest.raises(RecipeError, match=r"'joint': the dev metric reads 'other/tags' off"):
+        make().check(stage(terms=JOINT, stop=StopSpec(head="other")))
 
 
 # What is wrong

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,15 +25,23 @@ class Phase:
     updates: int | None = None
 
 
-def phases(stage: StageSpec, groups: Sequence[str]) -> list[Phase]:
+def phases(
+    stage: StageSpec, groups: Sequence[str], reached: Collection[str] | None = None
+) -> list[Phase]:
     """The phases of a stage for a student with these groups, top to bottom.
 
     At once: one phase. Top down: the first group alone, then one more in each phase; a group once
-    unfrozen stays so (XtremeDistil, Section 5.3).
+    unfrozen stays so (XtremeDistil, Section 5.3). A group that no term reaches has no phase: in one
+    of its own it would learn nothing.
+
+    Args:
+        stage: its ``groups``, ``unfreeze`` and ``stop.updates`` are used.
+        groups: those of the student.
+        reached: those that the terms depend on (`reached_groups`); None: all.
 
     Raises:
         RecipeError: the stage names a group the student does not have, or its stopping rule one
-            that does not train.
+            that has no phase, or its terms depend on no group that trains.
     """
     chosen = list(groups) if stage.groups is None else stage.groups
     unknown = [name for name in chosen if name not in groups]
@@ -42,6 +50,14 @@ def phases(stage: StageSpec, groups: Sequence[str]) -> list[Phase]:
             f"stage {stage.name!r} names the layer groups {unknown}; the student has {list(groups)}"
         )
     ordered = [name for name in groups if name in chosen]
+    learning = [name for name in ordered if reached is None or name in reached]
+    if not learning:
+        raise RecipeError(
+            f"stage {stage.name!r} trains the layer groups {ordered}, of which its terms depend on "
+            f"none; they depend on {list(reached or ())}"
+        )
+    if stage.unfreeze == "top_down":
+        ordered = learning
     limit = stage.stop.updates
     limits = limit if isinstance(limit, Mapping) else dict.fromkeys(ordered, limit)
     unknown = [name for name in limits if name not in ordered]

@@ -13,10 +13,12 @@ import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
+from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.distiller import Term, bind_terms, stream_key
 from tfdistil.distill.distortion import distort_words
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.freezing import phases
+from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
     LiveSignals,
@@ -64,6 +66,7 @@ class Schedule:
         counter: shows how far the teacher's signals are.
         transforms: set name to a change of its batches, drawn afresh each time (masking, noise).
         jit: compile training steps with XLA.
+        head: the head that is delivered, see `dev_head`.
 
     Attributes:
         done: by student, how each phase ended, earlier starts included.
@@ -81,14 +84,16 @@ class Schedule:
         counter: Counter = silent,
         transforms: Mapping[str, Transform] | None = None,
         jit: bool = False,
+        head: str = "labels",
     ):
         self.models, self.sets, self.task, self.folder = models, dict(sets), task, folder
         self.seed, self.callbacks, self.counter, self.jit = seed, callbacks, counter, jit
-        self.transforms = dict(transforms or {})
+        self.transforms, self.head = dict(transforms or {}), head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
         self._predictors: dict[tuple[str, str], Predictor] = {}
+        self._reach: dict[str, list[str]] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
         """Train through all stages; phases that are saved already are loaded instead.
@@ -107,8 +112,9 @@ class Schedule:
         """Find what a stage asks for in vain, without training anything.
 
         Raises:
-            RecipeError: an unknown objective, output or layer group, a set that is empty, or a
-                signal that the teacher or the student does not give.
+            RecipeError: an unknown objective, output or layer group, a set that is empty, a signal
+                that the teacher or the student does not give, or a dev metric of which it is not
+                said which head it is read off.
         """
         terms = bind_terms(stage.terms, self.task.outputs)
         if stage.teacher is None and any(term.teacher for term in terms):
@@ -116,23 +122,27 @@ class Schedule:
         for spec in stage.terms:
             self._drawn(spec.pool)
         self._examples(stage.stop.on)
-        student = self.models[stage.student].model
         if stage.distortion and not hasattr(self.models[stage.student].featurizer, "hashes"):
             raise RecipeError(
                 f"stage {stage.name!r} has distortion, but {stage.student!r} does not hash words"
             )
-        phases(stage, [name for name, _ in student.layer_groups()])
         for term in terms:
-            signals = [(stage.student, name) for name in term.student]
-            signals += [(stage.teacher or "", name) for name in term.teacher]
-            for model, name in signals:
-                try:
-                    self.models[model].model.level(name)
-                except KeyError as error:
-                    raise RecipeError(
-                        f"stage {stage.name!r}: term {term.label} reads {name!r} off {model!r}: "
-                        f"{error.args[0]}"
-                    ) from None
+            what = f"term {term.label}"
+            self._check_signals(stage, what, stage.student, term.student)
+            self._check_signals(stage, what, stage.teacher or "", term.teacher)
+        if stage.stop.monitor == "metric":
+            names = [f"{dev_head(stage, self.head)}/{output.name}" for output in self.task.outputs]
+            self._check_signals(stage, "the dev metric", stage.student, names)
+        self._phases(stage)
+
+    def _check_signals(self, stage: StageSpec, what: str, model: str, names: Sequence[str]) -> None:
+        for name in names:
+            try:
+                self.models[model].model.level(name)
+            except KeyError as error:
+                raise RecipeError(
+                    f"stage {stage.name!r}: {what} reads {name!r} off {model!r}: {error.args[0]}"
+                ) from None
 
     def _stage(self, stage: StageSpec) -> list[PhaseResult]:
         self.check(stage)
@@ -168,6 +178,7 @@ class Schedule:
             finished=lambda result: results.append(self._save_phase(stage, result)),
             skip=lambda phase: phase in {result.name for result in done},
             jit=self.jit,
+            reached=self._reached(stage),
         )
         return results
 
@@ -185,8 +196,8 @@ class Schedule:
         return teacher.model
 
     def _metric(self, stage: StageSpec) -> Callable[[], float]:
-        """The dev metric of the stage's student, read off the head of its first term."""
-        key = stage.student, stage.terms[0].head
+        """The dev metric of the stage's student."""
+        key = stage.student, dev_head(stage, self.head)
         if key not in self._predictors:  # compiled once for all phases and stages
             self._predictors[key] = Predictor(self.models[key[0]].model, self.task, key[1])
         predictor = self._predictors[key]
@@ -294,11 +305,12 @@ class Schedule:
         """The dev metric after a phase, as in XtremeDistil's Table 4; None where there is none."""
         if stage.stop.monitor == "metric":
             return result.best
-        model, head = self.models[stage.student].model, stage.terms[0].head
         try:
             for output in self.task.outputs:
-                model.level(f"{head}/{output.name}")
-        except KeyError:  # a model of another task, such as pre-training
+                self.models[stage.student].model.level(
+                    f"{dev_head(stage, self.head)}/{output.name}"
+                )
+        except (KeyError, RecipeError):  # a model of another task, as in pre-training, or no head
             return None
         return self._metric(stage)() if self.sets.get("dev") else None
 
@@ -313,4 +325,18 @@ class Schedule:
 
     def _phases(self, stage: StageSpec) -> list[str]:
         groups = [name for name, _ in self.models[stage.student].model.layer_groups()]
-        return [phase.name for phase in phases(stage, groups)]
+        return [phase.name for phase in phases(stage, groups, self._reached(stage))]
+
+    def _reached(self, stage: StageSpec) -> list[str] | None:
+        """The layer groups that the stage's terms depend on; None where all train at once."""
+        if stage.groups is None and stage.unfreeze == "at_once":
+            return None
+        if stage.name not in self._reach:
+            student = self.models[stage.student]
+            terms = bind_terms(stage.terms, self.task.outputs)
+            (name, *_) = self._drawn(stage.terms[0].pool)
+            rows = encode_rows(self._examples(name)[:1], student.featurizer, self.task)
+            batch = Stream(rows, self.task.outputs).batch([0], np.random.default_rng(self.seed))
+            signals = {name for term in terms for name in term.student}
+            self._reach[stage.name] = reached_groups(student.model, signals, batch)
+        return self._reach[stage.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -59,6 +59,7 @@ def run_stage(
     finished: Callable[[PhaseResult], None] = lambda result: None,
     skip: Callable[[str], bool] = lambda phase: False,
     jit: bool = False,
+    reached: Collection[str] | None = None,
 ) -> list[PhaseResult]:
     """Train a student through one stage.
 
@@ -77,6 +78,7 @@ def run_stage(
         finished: called after each phase, with the best weights in place (to save them).
         skip: says whether a phase is done already; the caller has loaded its weights.
         jit: compile the training step with XLA.
+        reached: layer groups that the terms depend on, see `phases`; None: all.
 
     Returns:
         One result per phase that ran.
@@ -87,7 +89,7 @@ def run_stage(
     terms = bind_terms(stage.terms, outputs)
     groups = student.layer_groups()
     results = []
-    for number, phase in enumerate(phases(stage, [name for name, _ in groups])):
+    for number, phase in enumerate(phases(stage, [name for name, _ in groups], reached)):
         if skip(phase.name):
             continue
         set_trainable(student, phase.groups)
@@ -167,7 +169,10 @@ def _reseed(student: Any, phase: str) -> None:
 def _held_out_loss(
     distiller: Distiller, held_out: Stream | None, batch_size: int
 ) -> Callable[[], float]:
-    """The stage's own loss on held-out rows that stand in for each of its streams."""
+    """The stage's own loss on held-out rows that stand in for each of its streams.
+
+    Each of its terms is the mean over all units (or texts) of these rows, whatever the batches.
+    """
     if held_out is None:
         raise ValueError("give a metric, or held-out rows to take the loss on")
     batches = StreamBatches(

@@ -113,7 +113,7 @@ class TeacherSpec(Part):
 
 
 class TokenizerSpec(Part):
-    """A WordPiece vocabulary of the student's own, made from train and transfer."""
+    """A WordPiece vocabulary of the student's own, made from train, transfer and augmented text."""
 
     vocabulary: Int = Field(8000, ge=100, description="word pieces")
     lowercase: bool = Field(False, description="fold case")
@@ -132,17 +132,24 @@ class StudentSpec(OpenPart):
     kind: str = Field(description="a registered student")
     tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
     prune_vocabulary: bool = Field(
-        True, description="keep only those of the teacher's pieces that train and transfer need"
+        True,
+        description="keep only those of the teacher's pieces that train, transfer and augmented "
+        "text need",
     )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
-    projection: bool = Field(False, description="GELU projection to the teacher's width")
+    projection: bool = Field(False, description="projection to the teacher's width")
+    projection_activation: Literal["gelu", "linear"] = Field(
+        "gelu", description="of the projection; `linear` for `hidden_mse`, since GELU stays > -0.17"
+    )
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
     heads: list[str] = Field(["labels"], min_length=1, description="named heads")
     max_length: Int = Field(128, ge=8, description="pieces in a window")
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
+        if self.projection_activation == "linear" and not self.projection:
+            raise ValueError("projection_activation: linear needs projection: true")
         if self.head_input == "projection" and not self.projection:
             raise ValueError("head_input: projection needs projection: true")
         return self

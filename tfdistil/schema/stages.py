@@ -47,7 +47,16 @@ class StopSpec(Part):
     patience: Int | None = Field(None, ge=1, description="checks without improvement; none: all")
     every: Int | None = Field(None, ge=1, description="updates between checks; none: one pass")
     monitor: Literal["metric", "loss"] = Field("metric", description="what best weights mean")
-    on: str = Field("dev", description="the set it is taken on; `transfer_held_out` for losses")
+    on: str = Field(
+        "dev",
+        description="the set it is taken on; for losses also `transfer_held_out`: a tenth of "
+        "transfer, 2,000 sentences at the most, of every file and language in proportion",
+    )
+    head: str | None = Field(
+        None,
+        description="the student's head that the dev metric is read off; none: that of the terms, "
+        "`export.head` where they have several",
+    )
 
     @model_validator(mode="after")
     def _has_labels(self) -> StopSpec:
@@ -119,7 +128,9 @@ class StageSpec(Part):
     student: str = Field("student", description="the model that learns")
     groups: list[str] | None = Field(None, description="layer groups that train; none: all")
     unfreeze: Literal["at_once", "top_down"] = Field(
-        "at_once", description="`top_down`: one group after another, each with a fresh optimizer"
+        "at_once",
+        description="`top_down`: one group after another, each with a fresh optimizer; one that no "
+        "term depends on has no phase",
     )
     weighting: Literal["fixed", "uncertainty"] = Field(
         "fixed", description="`uncertainty`: learn the terms' weights (Cipolla et al. 2018)"

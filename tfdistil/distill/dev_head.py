@@ -1,0 +1,39 @@
+"""The head that the dev metric of a stage is read off."""
+
+from __future__ import annotations
+
+from tfdistil.distill.objectives import find_objective
+from tfdistil.errors import RecipeError
+from tfdistil.schema.stages import StageSpec
+
+
+def dev_head(stage: StageSpec, delivered: str) -> str:
+    """The head that decides about a stage's best weights, whatever the order of its terms.
+
+    The one that ``stop.head`` names, else the one that the terms read. Where they read several, or
+    none as terms on states do, it is the delivered one.
+
+    Args:
+        stage: its ``terms`` and ``stop`` are used.
+        delivered: the head that is exported.
+
+    Raises:
+        RecipeError: the terms read several heads, but not the delivered one.
+    """
+    if stage.stop.head is not None:
+        return stage.stop.head
+    read = sorted(
+        {
+            term.head
+            for term in stage.terms
+            if any("{head}" in signal for signal in find_objective(term.loss).student)
+        }
+    )
+    if len(read) == 1:
+        return read[0]
+    if read and delivered not in read:
+        raise RecipeError(
+            f"stage {stage.name!r} has terms on the heads {', '.join(read)}; name the one that the "
+            f"dev metric is read off, such as stop: {{head: {read[0]}}}"
+        )
+    return delivered
