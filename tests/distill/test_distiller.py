@@ -150,6 +150,38 @@ def test_the_loss_is_the_weighted_sum(make_tagger, batch, task):
     assert [float(value) for value in metrics.values()] == pytest.approx([found, *parts], rel=1e-5)
 
 
+def test_means_over_several_batches_are_those_of_all_units(
+    make_tagger, make_examples, make_rows, task, batch
+):
+    """A batch of two short texts does not count as much as one of six."""
+    student = make_tagger().model
+    rows = make_rows(make_examples(2, seed=5, longest=3))
+    small = Stream(rows, task.outputs).batch([0, 1], np.random.default_rng(0))
+    logits = np.random.default_rng(2).normal(size=(*small["units"].shape, 5)) * 5
+    size = batch["teacher/logits/tags"].shape[-1]
+    small["teacher/logits/tags"] = logits[..., :size].astype(np.float32)
+    distiller = Distiller(student, bind(*SPECS, outputs=task.outputs))
+    for part in (batch, small):
+        distiller.compute_loss(
+            x={"train": part, "transfer": part},
+            y_pred=distiller({"train": part, "transfer": part}),
+        )
+    wide = {
+        name: np.concatenate([array, padded(small[name], array)]) for name, array in batch.items()
+    }
+    parts = expected(student, wide)
+    found = [float(value) for value in distiller.compute_metrics().values()]
+    assert found == pytest.approx([np.dot([2.0, 0.5, 1.0], parts), *parts], rel=1e-5)
+
+
+def padded(array: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """With as many units as another batch."""
+    if array.ndim == 1:
+        return array
+    width = [(0, 0), (0, like.shape[1] - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
+    return np.pad(array, width, constant_values=IGNORE if array.min(initial=0) < 0 else 0)
+
+
 def test_uncertainty_weighting_is_equation_9(make_tagger, batch, task):
     student = make_tagger().model
     distiller = Distiller(student, bind(*SPECS, outputs=task.outputs), "uncertainty")

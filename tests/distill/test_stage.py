@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import keras
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.stage import run_stage
@@ -191,6 +194,30 @@ def test_the_loss_on_held_out_rows_is_minimised(make_tagger, run, make_examples,
     assert {phase for phase, _ in rows} == {"s"}
     assert result.best == min(values) < 0.8 * values[0]
     assert rows[1][1]["loss"] == pytest.approx(rows[1][1]["cross_entropy.tags.train"])
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 8, 64])
+def test_the_held_out_loss_is_the_mean_of_all_units_whatever_the_batches(
+    make_bilstm, run, make_examples, make_rows, task, batch_size
+):
+    """Long and short texts, without words, and without labels."""
+    student = make_bilstm().model
+    labelled = [*make_examples(12, seed=2), *make_examples(5, seed=3, longest=40)]
+    unlabelled = [replace(e, tags=None) for e in make_examples(6, seed=4, longest=20)]
+    held_out = Stream(make_rows([*unlabelled, *labelled]), task.outputs)
+    values = []
+    run(
+        stage(stop=StopSpec(updates=1, monitor="loss"), batch_size=batch_size),
+        student,
+        held_out=held_out,
+        record=lambda phase, row: values.append(row["monitored"]),
+    )
+    student.set_weights(make_bilstm().model.get_weights())
+    found = Predictor(student, task, "labels").logits(make_rows(labelled))
+    logits = np.concatenate([f["tags"] for f in found])
+    gold = np.concatenate([task.targets(e)["tags"] for e in labelled])
+    expected = -log_softmax(logits, axis=-1)[np.arange(len(gold)), gold].mean()
+    assert values[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_something_must_be_monitored(make_tagger, run):

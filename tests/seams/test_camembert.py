@@ -9,7 +9,7 @@ import pytest
 from keras import ops
 
 from tfdistil.distill.distiller import bind_terms
-from tfdistil.distill.objectives import masked_mean, objective
+from tfdistil.distill.objectives import known_units, masked_mean, objective
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
@@ -68,14 +68,23 @@ def adjacent_mse(student, teacher, axis, mask):
     )
 
 
+def pairs(mask, target):
+    """What `attention_mse` is a mean over."""
+    return ops.sum(ops.square(ops.sum(ops.cast(mask, "float32"), axis=1)))
+
+
 @pytest.fixture(autouse=True)
 def objectives():
-    for name, function in (("attention", attention_mse), ("hidden", hidden_mse)):
+    for name, function, count in (
+        ("attention", attention_mse, pairs),
+        ("hidden", hidden_mse, known_units),
+    ):
         objective(
             f"{name}_mse",
             student=f"{name}/{{layers[0]}}",
             teacher=(f"{name}/{{layers[1]}}", f"{name}/{{layers[2]}}"),
             align="piece",
+            count=count,
         )(function)
 
 
@@ -83,7 +92,7 @@ def objectives():
 def sets(corpus):
     return {
         "transfer": corpus(40, 1, labelled=False),
-        "transfer_held_out": corpus(5, 2, labelled=False),
+        "transfer_held_out": corpus(13, 2, labelled=False),
     }
 
 

@@ -173,9 +173,10 @@ def token_posterior(student, teacher, mask):
 def objectives():
     student = ("{head}/{output}", "{head}/potentials")
     paths = {"student": student, "teacher": ("paths", "log_p", "count")}
-    objective("sequence_cross_entropy", **paths)(sequence_cross_entropy)
-    objective("sequence_fuzzy", **paths)(sequence_fuzzy)
-    objective("crf_nll", student=student, teacher="paths", target="{output}")(crf_nll)
+    texts = {"count": lambda mask, target: ops.shape(mask)[0]}
+    objective("sequence_cross_entropy", **paths, **texts)(sequence_cross_entropy)
+    objective("sequence_fuzzy", **paths, **texts)(sequence_fuzzy)
+    objective("crf_nll", student=student, teacher="paths", target="{output}", **texts)(crf_nll)
     both = {"student": student, "teacher": ("logits/{output}", "potentials")}
     objective("token_posterior", **both)(token_posterior)
 
@@ -251,7 +252,7 @@ def sets(corpus):
     return {
         "train": corpus(16, 1),
         "transfer": corpus(24, 2, labelled=False),
-        "held_out": corpus(4, 3) + corpus(4, 4, labelled=False),
+        "held_out": corpus(7, 3) + corpus(6, 4, labelled=False),
     }
 
 

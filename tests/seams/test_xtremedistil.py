@@ -88,9 +88,9 @@ class TinyStudent(keras.Model):
 def sets(corpus):
     return {
         "train": corpus(20, 1),
-        "dev": corpus(8, 2),
+        "dev": corpus(13, 2),
         "transfer": corpus(30, 3, labelled=False),
-        "transfer_held_out": corpus(8, 4, labelled=False),
+        "transfer_held_out": corpus(13, 4, labelled=False),
     }
 
 

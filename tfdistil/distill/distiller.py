@@ -192,12 +192,11 @@ class Distiller(TrainStep, keras.Model):
             else None
         )
         self.term_means = [keras.metrics.Mean(name=term.label) for term in terms]
-        self.loss_mean = keras.metrics.Mean(name="loss")
 
     @property
     def metrics(self) -> list[Any]:
-        """The loss and each term, averaged over an epoch."""
-        return [self.loss_mean, *self.term_means]
+        """Each term's mean over an epoch, of all units (or texts) alike, whatever their batch."""
+        return self.term_means
 
     def build(self, input_shape: Any = None) -> None:
         """The student is built by its own constructor."""
@@ -214,17 +213,20 @@ class Distiller(TrainStep, keras.Model):
         del y, sample_weight
         on_pieces = {term.stream for term in self.terms if term.on_pieces}
         teacher = {key: self._teacher_signals(x[key]) for key in on_pieces}
-        values = [
-            self._term(
+        values = []
+        for term, mean in zip(self.terms, self.term_means, strict=True):
+            value, count = self._term(
                 term,
                 x[term.stream],
                 y_pred[term.stream],
                 teacher[term.stream] if term.on_pieces else x[term.stream],
             )
-            for term in self.terms
-        ]
-        for mean, value in zip(self.term_means, values, strict=True):
-            mean.update_state(value)
+            mean.update_state(value, sample_weight=count)
+            values.append(value)
+        return self._total(values)
+
+    def _total(self, values: Sequence[Any]) -> Any:
+        """The loss that these values of the terms make."""
         total = sum(
             (term.weight * value for term, value in zip(self.terms, values, strict=True)),
             ops.convert_to_tensor(0.0),
@@ -234,12 +236,13 @@ class Distiller(TrainStep, keras.Model):
             total = ops.sum(ops.exp(self.log_weights) * stacked) - 0.5 * ops.sum(self.log_weights)
         for loss in self.student.losses:
             total = total + loss
-        self.loss_mean.update_state(total)
         return total
 
     def compute_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Current means by name."""
-        return {metric.name: metric.result() for metric in self.metrics}
+        """The terms' means so far by name, and the ``loss`` that they make at present weights."""
+        means = [mean.result() for mean in self.term_means]
+        names = [mean.name for mean in self.term_means]
+        return {"loss": self._total(means), **dict(zip(names, means, strict=True))}
 
     def _teacher_signals(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         assert self.teacher is not None, "terms that align on pieces need a teacher"
@@ -254,7 +257,8 @@ class Distiller(TrainStep, keras.Model):
         batch: Mapping[str, Any],
         signals: Mapping[str, Any],
         teacher_signals: Mapping[str, Any],
-    ) -> Any:
+    ) -> tuple[Any, Any]:
+        """A term on a batch, and how many values it is the mean of."""
         gather = term.objective.align == "unit"
 
         def aligned(name: str) -> Any:
@@ -277,4 +281,5 @@ class Distiller(TrainStep, keras.Model):
             mask = batch["unit_mask"]
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])
-        return term.objective.function(**arguments, mask=mask, **term.options)
+        value = term.objective.function(**arguments, mask=mask, **term.options)
+        return value, term.objective.count(mask, arguments.get("target"))

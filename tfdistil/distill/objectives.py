@@ -3,6 +3,7 @@
 Each takes tensors that are already aligned on *units* (the scored pieces) or on texts, and returns
 a scalar: the mean over real units (or texts), so that the weights of terms do not depend on the
 length of the texts or the size of the batch. The papers sum instead; that differs by a factor only.
+One that is a mean over something else says so by its ``count``.
 
 A new objective is one function here (or anywhere) under `objective`, and one line in the contract
 test.
@@ -27,6 +28,22 @@ STATES = {
 """What a place in a signal's template stands for at each level of an output."""
 
 
+Count = Callable[[Any, Any], Any]
+
+
+def known_units(mask: Any, target: Any = None) -> Any:
+    """Real units (or texts), of which a target is known where one is read; float scalar.
+
+    Args:
+        mask: 1 at real units, ``[...]``.
+        target: ids, int ``[...]``, negative where there is none; None: no target is read.
+    """
+    known = ops.cast(mask, "float32")
+    if target is not None:
+        known = known * ops.cast(target >= 0, "float32")
+    return ops.sum(known)
+
+
 @dataclass(frozen=True)
 class Objective:
     """An objective and the signals it declares.
@@ -41,6 +58,8 @@ class Objective:
         per: what the term stands for one copy of: each ``output`` of the task, each ``level`` that
             they have, or (None) one copy in all.
         align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
+        count: ``count(mask, target)``: how many values the returned mean is over, so that means of
+            batches of different size can be joined into that of all of them.
     """
 
     name: str
@@ -50,6 +69,7 @@ class Objective:
     target: str | None
     per: Literal["output", "level"] | None
     align: Align
+    count: Count = known_units
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -62,6 +82,7 @@ def objective(
     teacher: str | Sequence[str] = (),
     target: str | None = None,
     align: Align = "unit",
+    count: Count = known_units,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective; see `Objective` for the arguments."""
 
@@ -77,7 +98,7 @@ def objective(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         OBJECTIVES[name] = Objective(
-            name, function, names(student), names(teacher), target, per, align
+            name, function, names(student), names(teacher), target, per, align, count
         )
         return function
 
@@ -197,6 +218,10 @@ def hidden_kl(student: Any, teacher: Any, mask: Any) -> Any:
 @objective("hidden_mse", student="{projection}", teacher="{hidden}/{layer}")
 def hidden_mse(student: Any, teacher: Any, mask: Any) -> Any:
     """Squared error of a layer's states: `hidden_kl` with the measure of FitNets (Romero et al.).
+
+    Give the student ``projection_activation: linear``. Equation 5 projects with GELU, which is for
+    the softmax of `hidden_kl`; it does not go below -0.17, but about half of a layer's states do,
+    and on these the error could not fall.
 
     Args:
         student, teacher, mask: as of `hidden_kl`.
