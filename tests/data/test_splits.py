@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
@@ -100,6 +100,7 @@ def _share(examples: Iterable[Example]) -> Counter[str]:
     return Counter(example.source.rpartition(":")[0] for example in examples)
 
 
+@settings(deadline=None)
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
     share=st.floats(0.01, 0.5),
