@@ -78,18 +78,19 @@ def measure_probes(
         examples: labelled or not.
 
     Returns:
-        ``shorter`` and ``longer``, each with the drift per task output.
+        ``shorter`` and ``longer``, each with the drift per task output; without the kind that no
+        text can be made of.
 
     Raises:
         ExportError: labels that depend on what the padding holds, or logits of another shape or
             that are no numbers.
     """
     length = featurizer.max_length
+    probes = {"shorter": shorter(examples, length), "longer": longer(examples, length)}
     drifts = {}
-    for kind, texts in (
-        ("shorter", shorter(examples, length)),
-        ("longer", longer(examples, length)),
-    ):
+    for kind, texts in probes.items():
+        if not texts:  # no example has words
+            continue
         windows = featurizer.encode_batch([(text.words, text.second) for text in texts])
         found = runtime.logits_of_windows(windows)
         other = [[refilled(window, length) for window in text] for text in windows]

@@ -195,7 +195,9 @@ def test_orphans_of_weibo_are_errors_without_repair(shared_data: Path):
 
 
 def test_hash_words_of_wnut_are_words(shared_data: Path):
-    for path in (shared_data / "wnut17").glob("[ew]*"):
+    paths = sorted((shared_data / "wnut17").glob("[ew]*"))
+    assert len(paths) == 3
+    for path in paths:
         words = [word for example in read(path).examples for word in example.words]
         lines = path.read_text(encoding="utf-8").split("\n")
         assert sum(word[0] == "#" for word in words) == sum(line[:1] == "#" for line in lines)

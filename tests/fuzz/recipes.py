@@ -69,6 +69,7 @@ def resolved(tree: Tree) -> str:
     """The whole recipe of a tree with a base."""
     tree = copy.deepcopy(tree)
     inherit(tree, SHIPPED / "recipe.yaml")
+    tree.setdefault("distill", YAML(typ="safe").load(ONE_STAGE)["distill"])
     return parse_recipe(tree).to_yaml()
 
 
@@ -119,9 +120,12 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where something stands in a tree."""
     if path:
         yield path
-    parts = node.items() if isinstance(node, Mapping) else enumerate(node)
-    for key, value in parts if isinstance(node, Mapping | list) else ():
-        yield from places(value, (*path, key))
+    if isinstance(node, Mapping):
+        parts = [*node.items()]
+    else:
+        parts = [*enumerate(node)] if isinstance(node, list) else []
+    for key, part in parts:
+        yield from places(part, (*path, key))
 
 
 def at(tree: Any, path: Sequence[Any]) -> Any:
@@ -319,14 +323,20 @@ DATA = (
     "{train: [{path: recipe.yaml, format: conll, options: {word: [1]}}]}",
     "{train: [{path: recipe.yaml, format: conll, options: {word_pattern: '((((('}}]}",
     "{train: [{path: recipe.yaml, format: ../x}]}",
-    "{demo: {kind: tags, languages: []}}",
-    "{demo: {kind: tags, languages: [xx]}}",
+    "{demo: {kind: tags, languages: [], train: 60, dev: 5, test: 5, transfer: 5}}",
+    "{demo: {kind: tags, languages: [xx], train: 60, dev: 5, test: 5, transfer: 5}}",
     "{demo: {kind: tags, train: 99999999999}}",
-    "{demo: {kind: tags}, augment: {kind: magic}}",
-    "{demo: {kind: intent_slots}, augment: {kind: slot_substitution, share: x}}",
-    "{demo: {kind: intent_slots}, augment: {kind: slot_substitution, times: 1e9}}",
-    "{demo: {kind: intent_slots}, augment: {kind: pivoting, model: {a: 1}, pivots: de}}",
 )
+AUGMENTATIONS = (
+    "{kind: magic}",
+    "{kind: slot_substitution, share: x}",
+    "{kind: slot_substitution, share: 7}",
+    "{kind: slot_substitution, times: 1e9}",
+    "{kind: pivoting, model: {a: 1}, pivots: de}",
+    "{kind: word_neighbours}",
+)
+DEMO = "demo: {kind: intent_slots, languages: [en], train: 60, dev: 5, test: 5, transfer: 5}"
+DATA += tuple(f"{{{DEMO}, augment: {text}}}" for text in AUGMENTATIONS)
 WHOLE = SMALL + STUDENT.strip("\n") + "\n" + ONE_STAGE
 
 

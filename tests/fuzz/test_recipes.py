@@ -15,7 +15,7 @@ def test_hostile_recipes(tmp_path):
     assert len(specials()) > 120
     cases = write_cases(tmp_path, TOTAL, sample(TOTAL, SHORT))
     outcomes = run_cases("tests.fuzz.recipes:target", cases, seconds=60)
-    print("recipes:", counted(outcomes))
+    print("recipes:", counted(outcomes), flush=True)
     bad = failures(outcomes)
     assert not bad, bad
     assert {outcome.kind for outcome in outcomes} == {"answered", "refused"}

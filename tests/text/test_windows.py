@@ -52,6 +52,14 @@ def test_neighbours_share_what_fits_into_the_overlap(case):
         assert sum(lengths[two.shown[0] : one.shown[1]]) <= overlap
 
 
+@given(cases())
+def test_the_last_stretch_reaches_back_as_far_as_it_can(case):
+    lengths, budget, overlap = case
+    first, end = stretches(lengths, budget, overlap)[-1].shown
+    assert end == len(lengths)
+    assert first == 0 or sum(lengths[first - 1 :]) > budget
+
+
 def test_short_text_is_one_stretch():
     (stretch,) = stretches([1, 2, 1], 4, 2)
     assert stretch.shown == stretch.owned == (0, 3)
