@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tfdistil.augmentation import Workshop, augment
+from tfdistil.augmentation import Workshop, augment, check_options
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
@@ -99,6 +99,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     """
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
+    for made in data.augment:
+        check_options(made.kind, made.options)
     counts: dict[str, int] = {}
     if data.demo is not None:
         sets = demo_sets(recipe)

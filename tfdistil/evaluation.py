@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, load
 from tfdistil.errors import RecipeError, RunError
+from tfdistil.printable import one_line
 from tfdistil.runtime import Runtime
 from tfdistil.tasks import Prediction, Task
 from tfdistil.text.words import WordSplitter
@@ -150,8 +151,8 @@ def print_evaluation(found: Evaluation, as_json: bool) -> None:
         width = max((len(label) for label in part["labels"]), default=0)
         for label, row in part["labels"].items():
             columns = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1"))
-            print(f"  {label:<{width}}  {columns}  support {row['support']:g}")
+            print(f"  {one_line(label):<{width}}  {columns}  support {row['support']:g}")
         for error in part["errors"]:
-            print(f"  - {error['text']}")
-            print(f"    gold      {' '.join(error['gold'])}")
-            print(f"    predicted {' '.join(error['predicted'])}")
+            print(f"  - {one_line(error['text'])}")
+            print(f"    gold      {one_line(' '.join(error['gold']))}")
+            print(f"    predicted {one_line(' '.join(error['predicted']))}")

@@ -11,20 +11,86 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tfdistil.errors import RunError
+
+
+@contextlib.contextmanager
+def new_file(path: Path, suffix: str = "") -> Iterator[Path]:
+    """A path to write to; it gets its name only when the block ends without an error.
+
+    Args:
+        path: the name it gets.
+        suffix: what the other path ends in, for writers that go by it.
+    """
+    partial = path.with_name(f".{path.name}.partial{suffix}")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)  # on a full disk what is of no use must not stay
+
+
+def reserve(path: Path) -> None:
+    """Take the space of a sparse file now.
+
+    What is written through a memory map has no way to fail: on a full disk it kills the process.
+
+    Raises:
+        OSError: there is not enough space.
+    """
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except (AttributeError, OSError) as error:
+            if getattr(error, "errno", None) not in (None, *_NOT_RESERVED):
+                raise OSError(*error.args[:2], str(path)) from None
+            for start in range(0, size, _BLOCK):
+                _rewrite(file, start, min(_BLOCK, size - start))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def make_room(folder: Path, size: int) -> None:
+    """Make sure that a folder can take a file of so many bytes.
+
+    For what native code writes: on a full disk it stops halfway, and says so in its own ways.
+
+    Raises:
+        OSError: it cannot.
+    """
+    room = folder / ".room.partial"
+    try:
+        with room.open("wb") as file:
+            file.truncate(size)
+        reserve(room)
+    finally:
+        room.unlink(missing_ok=True)
+
+
+_BLOCK = 1 << 20
+_NOT_RESERVED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+"""What systems say that have no such call, or not for this kind of file."""
+
+
+def _rewrite(file: IO[bytes], start: int, size: int) -> None:
+    """Write what a part of a file holds over it, so that a hole becomes zeros on the disk."""
+    file.seek(start)
+    data = file.read(size)
+    file.seek(start)
+    file.write(data)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
+    with new_file(path) as partial, partial.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -43,9 +109,12 @@ def new_folder(path: Path) -> Iterator[Path]:
     partial = path.with_name(f".{path.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    yield partial
-    shutil.rmtree(path, ignore_errors=True)
-    partial.rename(path)
+    try:
+        yield partial
+        shutil.rmtree(path, ignore_errors=True)
+        partial.rename(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def read_json(path: Path) -> Any:
@@ -83,6 +152,6 @@ def sha256(path: Path) -> str:
     """Hex digest of a file's content."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
+        while block := file.read(_BLOCK):
             digest.update(block)
     return digest.hexdigest()

@@ -11,6 +11,7 @@ LONGEST = 3000
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Control characters, the two separators that end a line, and halves of surrogate pairs."""
+_STEERS = re.compile(r"(?!\t)" + CONTROL.pattern)
 
 
 def printable(text: str) -> str:
@@ -21,8 +22,8 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with control characters as escapes, line ends too; all that is writing stays."""
-    return CONTROL.sub(lambda match: escaped(match[0]), text)
+    """The text with `CONTROL` characters but for tabs as escapes; all that is writing stays."""
+    return _STEERS.sub(lambda match: escaped(match[0]), text)
 
 
 def escaped(character: str) -> str:

@@ -39,6 +39,13 @@ def test_an_unknown_option_says_which_there_are(make, kind):
         make(kind, colour="red")
 
 
+def test_an_option_of_the_wrong_kind_says_what_is_expected(make, kind):
+    option = "beams" if kind == "pivoting" else "share"
+    expected = "int" if kind == "pivoting" else "float"
+    with pytest.raises(DataError, match=f"{kind}: option '{option}' is 'a', expected {expected}"):
+        make(kind, **{option: "a"})
+
+
 def test_an_unknown_kind_says_which_there_are():
     with pytest.raises(DataError, match="unknown augmentation 'magic'; there are pivoting, slot_"):
         augment("magic", TRAIN, 5, seed=1)

@@ -36,3 +36,9 @@ def test_share_is_the_probability_of_a_swap():
 def test_sentences_without_slots_say_so():
     with pytest.raises(DataError, match="no training sentence has a slot"):
         augment("slot_substitution", TRAIN[3:], 5, seed=1)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.5, 1.5])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(DataError, match=f"share is above 0 and at most 1, got {share}"):
+        augment("slot_substitution", TRAIN, 5, seed=1, share=share)

@@ -6,6 +6,7 @@ A new format is one entry in `CASES`.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import READERS, read
+from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError
 
 Files = dict[str, str]
@@ -429,6 +431,70 @@ def test_options_are_checked(reader, tmp_path: Path):
     for name in reader.options():
         with pytest.raises(DataError, match=f"option '{name}' .* expected"):
             read(tmp_path, reader.name, **{name: [1]})
+
+
+@by_case
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_only_regular_files_are_read(case: Case, kind: str, tmp_path: Path):
+    path = case.write(tmp_path)
+    file = tmp_path / case.main
+    file.unlink()
+    if kind == "fifo":
+        os.mkfifo(file)
+    else:
+        file.symlink_to("/dev/zero")
+    with pytest.raises(DataError, match="cannot be opened: not a regular file"):
+        read(path, case.format, **case.options)
+    if path == file:
+        with pytest.raises(DataError, match="cannot be opened: not a regular file"):
+            read(path, **case.options)
+        with pytest.raises(DataError, match="cannot be opened: not a regular file"):
+            suggest(path)
+
+
+@pytest.mark.parametrize("label", ["a\x1b[31m", "a\tb", "a\x85", "a\u2028b", "\ud800", "a\n"])
+def test_labels_that_cannot_be_shown_are_refused(tmp_path: Path, label: str):
+    path = tmp_path / "a.jsonl"
+    rows = [
+        {"text": "x y", "entities": [], "intent": "fine"},
+        {"text": "x y", "entities": [], "intent": f"a {label}"},
+        {"text": "x y", "entities": [], "intent": "a", "language": label},
+        {"text": "x y", "entities": [[0, 1, "PER"]], "intent": "a b"},
+    ]
+    if not any(map(str.isspace, label)):
+        rows.append({"text": "x y", "entities": [[0, 1, label]], "intent": "a"})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = read(path, errors="collect")
+    assert [problem.line for problem in result.problems] == [2, 3, 5][: len(rows) - 2]
+    assert [example.label for example in result.examples] == ["fine", "a b"]
+    for problem in result.problems:
+        assert problem.path == path
+        assert str(problem).isprintable()
+
+
+def test_a_text_is_no_label(tmp_path: Path):
+    path = tmp_path / "a.tsv"
+    path.write_text(f"text\tlabel\nx\t{'word ' * 50}\n")
+    with pytest.raises(DataError, match=r"a\.tsv:2: the label .* has 249 characters; is its colu"):
+        read(path)
+
+
+def test_what_nests_deeper_than_any_data_is_a_data_error(tmp_path: Path):
+    for depth in (900, 980, 990, 5000, 100_000):
+        path = tmp_path / "a.json"
+        deep = "[" * depth + "]" * depth
+        path.write_text(f'{{"train": [{deep}, ["hi", "greet"]]}}')
+        (problem,) = read(path, "clinc", errors="collect").problems
+        assert len(str(problem)) < 700
+        with pytest.raises(DataError):
+            read(path, "clinc")
+
+
+def test_a_problem_is_short_whatever_came(tmp_path: Path):
+    path = tmp_path / "a.conll"
+    path.write_text(f"a {'x' * 2_500_000}\n\nb {'y ' * 100_000}\n")
+    for problem in read(path, errors="collect").problems:
+        assert len(str(problem)) < 1000
 
 
 def test_unknown_formats_list_the_known_ones(tmp_path: Path):

@@ -7,7 +7,13 @@ them, whatever the text has become. A new one is a module here with one register
 from __future__ import annotations
 
 from tfdistil.augmentation import pivoting, slot_substitution, word_neighbours
-from tfdistil.augmentation.registry import AUGMENTATIONS, Workshop, augment, augmentation
+from tfdistil.augmentation.registry import (
+    AUGMENTATIONS,
+    Workshop,
+    augment,
+    augmentation,
+    check_options,
+)
 from tfdistil.augmentation.translation import translator
 
 __all__ = [
@@ -15,6 +21,7 @@ __all__ = [
     "Workshop",
     "augment",
     "augmentation",
+    "check_options",
     "pivoting",
     "slot_substitution",
     "translator",

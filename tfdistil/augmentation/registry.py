@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
+from tfdistil.options import wrong_option
+from tfdistil.printable import listed
 from tfdistil.progress import Counter, silent
 
 
@@ -46,6 +48,23 @@ def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
     return register
 
 
+def check_options(kind: str, options: Mapping[str, Any]) -> None:
+    """Find out what is wrong with an augmentation before anything is read.
+
+    Raises:
+        DataError: an unknown kind or option, or an option of the wrong type.
+    """
+    if kind not in AUGMENTATIONS:
+        raise DataError(f"unknown augmentation {kind!r}; there are {', '.join(AUGMENTATIONS)}")
+    known = list(inspect.signature(AUGMENTATIONS[kind]).parameters)[4:]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        allowed = ", ".join(known) or "none"
+        raise DataError(f"{kind} has no option {listed(unknown)}; it has {allowed}")
+    if (wrong := wrong_option(AUGMENTATIONS[kind], options)) is not None:
+        raise DataError(f"{kind}: {wrong}")
+
+
 def augment(
     kind: str,
     examples: Sequence[Example],
@@ -67,16 +86,10 @@ def augment(
         **options: of the kind.
 
     Raises:
-        DataError: an unknown kind or option, or examples it can make nothing of.
+        DataError: see `check_options`, or examples it can make nothing of.
     """
-    if kind not in AUGMENTATIONS:
-        raise DataError(f"unknown augmentation {kind!r}; there are {', '.join(AUGMENTATIONS)}")
+    check_options(kind, options)
     make = AUGMENTATIONS[kind]
-    known = list(inspect.signature(make).parameters)[4:]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        allowed = ", ".join(known) or "none"
-        raise DataError(f"{kind} has no option {', '.join(unknown)}; it has {allowed}")
     made = make(examples, count, random.Random(seed), workshop or Workshop(), **options)
     taken = {example.key() for example in examples}
     fresh: dict[Any, Example] = {}

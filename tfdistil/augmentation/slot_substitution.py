@@ -32,9 +32,11 @@ def slot_substitution(
         share: probability of each value to be swapped.
 
     Raises:
-        DataError: no example with a slot.
+        DataError: no example with a slot, or a share outside ``(0, 1]``.
     """
     del workshop
+    if not 0 < share <= 1:
+        raise DataError(f"slot_substitution: share is above 0 and at most 1, got {share}")
     values: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
     for example in examples:
         for span in spans(example.tags or ()):

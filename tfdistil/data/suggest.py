@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.data.readers import guess_format
+from tfdistil.data.readers.files import check_readable
 from tfdistil.data.readers.tags import is_tag
 from tfdistil.data.source import Source
 from tfdistil.errors import DataError
@@ -30,8 +31,8 @@ def suggest(path: str | Path) -> Source:
         DataError: no such file, or a format or columns that cannot be told; says what to set.
     """
     path = Path(path)
-    if not path.exists():
-        raise DataError("no such file", path)
+    if not path.is_dir():
+        check_readable(path)
     format = guess_format(path)
     if format is None:
         raise DataError("cannot tell the format from the name and the first lines", path)

@@ -16,6 +16,7 @@ from keras import ops
 from tfdistil.distill.forward import SignalModel, at_units
 from tfdistil.distill.objectives import STATES, Objective, find_objective
 from tfdistil.errors import RecipeError
+from tfdistil.options import wrong_option
 from tfdistil.schema.stages import TermSpec
 from tfdistil.tasks import Output
 
@@ -154,6 +155,8 @@ def _check_keys(
             f"term {loss}: unknown key {', '.join(map(repr, unknown))}; besides those of every "
             f"term it has {', '.join(sorted(known)) or 'none'}"
         )
+    if (wrong := wrong_option(objective.function, options)) is not None:
+        raise RecipeError(f"term {loss}: {wrong}")
 
 
 class Distiller(TrainStep, keras.Model):

@@ -133,7 +133,12 @@ def masked_lm(student: Any, target: Any, mask: Any) -> Any:
 
 
 @objective("logit_mse", student="{head}/{output}", teacher="logits/{output}")
-def logit_mse(student: Any, teacher: Any, mask: Any, target_as: str = "logits") -> Any:
+def logit_mse(
+    student: Any,
+    teacher: Any,
+    mask: Any,
+    target_as: Literal["logits", "log_p", "log_odds"] = "logits",
+) -> Any:
     """Squared error of the teacher's logits: XtremeDistil, Equation 4 (mean instead of sum).
 
     Args:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.errors import DataError
+from tfdistil.printable import one_line
 from tfdistil.text.words import replace_surrogates
 
 if TYPE_CHECKING:
@@ -169,8 +170,10 @@ def _jsonl(result: Result) -> str:
 
 def _conll(result: Result) -> str:
     """``word<TAB>tag`` lines after ``# label = ...``, with an empty line at the end."""
-    lines = [] if result.label is None else [f"# label = {result.label}"]
-    lines += [f"{w.text}\t{tag}" for w, tag in zip(result.words, result.tags or (), strict=True)]
+    lines = [] if result.label is None else [f"# label = {one_line(result.label)}"]
+    lines += [
+        one_line(f"{w.text}\t{tag}") for w, tag in zip(result.words, result.tags or (), strict=True)
+    ]
     return "\n".join([*lines, ""])
 
 
@@ -183,4 +186,6 @@ def _plain(result: Result) -> str:
     text = "".join([*parts, result.text[done:]])
     if result.second is not None:
         text += f" | {result.second}"
-    return text if result.label is None else f"{result.label} {result.label_score:.2f}: {text}"
+    if result.label is not None:
+        text = f"{result.label} {result.label_score:.2f}: {text}"
+    return one_line(text)

@@ -17,6 +17,7 @@ from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reader, Reading, ReadResult, Split, split_whitespace
 from tfdistil.data.readers.clinc import read_clinc
 from tfdistil.data.readers.conll import read_conll
+from tfdistil.data.readers.files import check_readable
 from tfdistil.data.readers.guess import guess_format
 from tfdistil.data.readers.jsonl_spans import read_jsonl_spans
 from tfdistil.data.readers.mtod import read_mtod
@@ -26,6 +27,7 @@ from tfdistil.data.readers.table import read_table
 from tfdistil.data.readers.text import read_plain
 from tfdistil.data.readers.top import read_top
 from tfdistil.errors import DataError
+from tfdistil.printable import CONTROL, shown
 
 __all__ = [
     "READERS",
@@ -96,15 +98,42 @@ def read(
         reader = _find(path, format)
         reader.check_options(options, path)
         with _collector_paused():
-            examples.extend(reader.function(reading, **options))
+            examples.extend(_with_labels_to_show(reading, reader.function(reading, **options)))
         if not examples and not reading.problems:
             raise DataError(f"no examples in this file, read as {reader.name!r}", path, 1)
+    except RecursionError:
+        reading.problem("nested deeper than any data of this format")
     except DataError as error:
         if errors == "raise":
             raise
         reading.problems.append(error)
     counts = {name: count for name, count in sorted(reading.counts.items()) if count}
     return ReadResult(tuple(examples), counts, tuple(reading.problems))
+
+
+LONGEST_LABEL = 200
+
+
+def _with_labels_to_show(reading: Reading, examples: Iterator[Example]) -> Iterator[Example]:
+    """Those whose labels and language can stand in a file, in a table and in a terminal."""
+    fine: set[str | None] = {None}
+    for example in examples:
+        new = {example.label, example.language, *(example.tags or ())} - fine
+        faults = [fault for label in new if label is not None and (fault := _fault(label))]
+        if faults:
+            path, _, line = example.source.rpartition(":")
+            reading.problem(min(faults), int(line), Path(path))
+        else:
+            fine |= new
+            yield example
+
+
+def _fault(label: str) -> str | None:
+    if (character := CONTROL.search(label)) is not None:
+        return f"the label {shown(label)} has the character {character[0]!r}"
+    if len(label) > LONGEST_LABEL:
+        return f"the label {shown(label)} has {len(label):,} characters; is its column right?"
+    return None
 
 
 @contextmanager
@@ -122,8 +151,8 @@ def _collector_paused() -> Iterator[None]:
 def _find(path: Path, format: str | None) -> Reader:
     choices = ", ".join(f"{name} ({reader.summary})" for name, reader in READERS.items())
     if format is None:
-        if not path.exists():
-            raise DataError("no such file", path)
+        if not path.is_dir():
+            check_readable(path)
         format = guess_format(path)
         if format is None:
             raise DataError(f"cannot tell the format; set `format` to one of {choices}", path)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import files
 from tfdistil.data.readers.tags import find_faults, repair_iob2
 from tfdistil.errors import DataError
+from tfdistil.options import wrong_option
+from tfdistil.printable import shortened
 
 Split = Callable[[str], "list[tuple[str, int, int]]"]
 """A text to its words with their start and end in code points."""
+
+LONGEST_PROBLEM = 600
+"""Characters; a thousand of them may be listed."""
 
 _WORD = re.compile(r"\S+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -81,7 +85,7 @@ class Reading:
         Raises:
             DataError: unless problems are collected.
         """
-        error = DataError(message, path or self.path, line)
+        error = DataError(shortened(message, LONGEST_PROBLEM), path or self.path, line)
         if not self.collect:
             raise error
         if len(self.problems) < self.max_problems:
@@ -175,27 +179,12 @@ class Reader:
         Raises:
             DataError: an option the format does not have, or of the wrong type.
         """
-        hints = get_type_hints(self.function)
         known = self.options()
-        for name, value in options.items():
+        for name in options:
             if name not in known:
                 have = ", ".join(known) or "none"
                 raise DataError(
                     f"format {self.name!r} has no option {name!r}; its options: {have}", path
                 )
-            if not _fits(value, hints[name]):
-                expected = getattr(hints[name], "__name__", str(hints[name]))
-                raise DataError(
-                    f"option {name!r} of format {self.name!r} is {value!r}, expected {expected}",
-                    path,
-                )
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin = get_origin(hint)
-    if origin in (Union, types.UnionType):
-        return any(_fits(value, part) for part in get_args(hint))
-    if origin is Literal:
-        return value in get_args(hint)
-    # bool is a kind of int in Python, but `column: true` is a slip
-    return isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+        if (wrong := wrong_option(self.function, options)) is not None:
+            raise DataError(f"format {self.name!r}: {wrong}", path)

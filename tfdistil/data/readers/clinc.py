@@ -8,6 +8,7 @@ from typing import Any
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
 from tfdistil.data.readers.json_items import Document, load_json
+from tfdistil.printable import shown
 
 
 def read_clinc(
@@ -45,7 +46,7 @@ def read_clinc(
 
 def _example(reading: Reading, row: Any, line: int) -> Example | None:
     if not isinstance(row, list) or len(row) != 2:
-        reading.problem(f"{str(row)[:80]!r} is not [text, intent]", line)
+        reading.problem(f"{shown(row)} is not [text, intent]", line)
         return None
     named = {"text": row[0], "intent": row[1]}
     text, intent = reading.string(named, "text", line), reading.string(named, "intent", line)

@@ -7,11 +7,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tfdistil.errors import DataError
+from tfdistil.files import check_regular
 
 Problem = Callable[..., None]
 """``problem(message, line, path)``: raises or collects a `DataError`."""
 
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def check_readable(path: Path) -> None:
+    """Make sure that reading a file comes to an end.
+
+    Raises:
+        DataError: no such file, no regular one, or one that this user may not read.
+    """
+    try:
+        check_regular(path)
+        path.open("rb").close()
+    except FileNotFoundError:
+        raise DataError("no such file", path) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"cannot be opened: {reason}", path) from None
 
 
 def read_text(path: Path, problem: Problem) -> str:
@@ -20,15 +37,10 @@ def read_text(path: Path, problem: Problem) -> str:
     Line ends are left as they are.
 
     Raises:
-        DataError: a file that cannot be opened or is empty; what ``problem`` raises otherwise.
+        DataError: see `check_readable`; a file that is empty; what ``problem`` raises otherwise.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError("no such file", path) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise DataError(f"cannot be opened: {reason}", path) from None
+    check_readable(path)
+    raw = path.read_bytes()
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if not raw.strip():
         raise DataError("the file is empty", path, 1)

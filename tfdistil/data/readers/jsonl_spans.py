@@ -9,6 +9,7 @@ from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
 from tfdistil.data.readers.json_items import load_json
 from tfdistil.data.readers.spans import CharSpan, find_span_fault, tag_words
+from tfdistil.printable import shown
 
 _SPANS = ("entities", "spans")
 _LABELS = ("intent", "label")
@@ -92,7 +93,7 @@ def spans_of(reading: Reading, value: Any, text: str, line: int) -> list[CharSpa
         span = _span(item)
         if span is None or not span.label or any(map(str.isspace, span.label)) or span.label == "O":
             reading.problem(
-                f"span {item!r} is not {{start, end, label}} with whole numbers and a label "
+                f"span {shown(item)} is not {{start, end, label}} with whole numbers and a label "
                 "without white space",
                 line,
             )

@@ -1,0 +1,51 @@
+"""Options of a registered function, as they come from a recipe: their names and kinds."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from tfdistil.printable import shown
+
+
+def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
+    """What is wrong with the first option whose value is not what the function's hints say.
+
+    Args:
+        function: has every option among its parameters; one without a hint takes anything.
+        options: by name.
+    """
+    hints = get_type_hints(function)
+    for name, value in options.items():
+        hint = hints.get(name, Any)
+        if not fits(value, hint):
+            return f"option {name!r} is {shown(value)}, expected {_described(hint)}"
+    return None
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    return hint.__name__ if isinstance(hint, type) else str(hint)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value of a recipe, plain data, is what a type hint says."""
+    if hint is Any:
+        return True
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(fits(value, part) for part in arguments)
+    if origin is Literal:
+        return value in arguments and type(value) in map(type, arguments)
+    if origin is not None and issubclass(origin, Mapping):
+        return isinstance(value, Mapping) and all(
+            fits(key, arguments[0]) and fits(item, arguments[1]) for key, item in value.items()
+        )
+    if origin is not None and issubclass(origin, Sequence):
+        is_list = isinstance(value, list | tuple)
+        return is_list and all(fits(item, arguments[0]) for item in value)
+    if isinstance(value, bool) and hint in (int, float):
+        return False  # bool is a kind of int in Python, but `column: true` is a slip
+    return isinstance(value, int | float if hint is float else hint)
