@@ -16,7 +16,7 @@ import pytest
 
 from tfdistil.cli import main
 from tfdistil.data.demo import write_demo
-from tfdistil.errors import RecipeError
+from tfdistil.errors import DataError, RecipeError
 from tfdistil.recipe_file import load_recipe
 
 TINY = Path(__file__).with_name("tiny.yaml")
@@ -158,7 +158,15 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
     ("assignment", "says"),
     [
         ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, pqrnn"),
-        ("models.student.widht=8", "models.student: "),
+        ("models.student.widht=8", "models.student: unknown key 'widht'; besides those of every"),
+        ("models.student.width=0", "models.student: width is a whole number from 1 to 65,536"),
+        ("models.student.width=65536", "models.student: these sizes make 34,"),
+        ("models.student.vocabulary=5", "models.student: unknown key 'vocabulary'"),
+        ("models.student.embedding.width=33", "models.student: embedding width 33 is outside 1 .."),
+        ("models.student.embedding={width: 16, init: teacher}", "width is 16, but the table's is"),
+        ("models.student.embedding={init: vectors, vectors: none}", "none: cannot be opened"),
+        ("distill.joint.terms.1.target_as=odds", "'target_as' is 'odds', expected one of 'logits'"),
+        ("data.augment={kind: slot_substitution, share: a lot}", "'share' is 'a lot', expected fl"),
         ("distill.joint.terms.1.loss=logit_msee", "unknown loss 'logit_msee'; there are"),
         ("distill.joint.groups=[haeds]", "'haeds'"),
         ("distill.joint.terms.0.stream=augmented", "draws from 'augmented', but there is only"),
@@ -169,7 +177,7 @@ def test_what_a_schedule_asks_for_in_vain_is_found_before_training(tiny, capsys,
     from tfdistil.pipeline import run
 
     recipe = load_recipe(tiny, [assignment])
-    with pytest.raises(RecipeError) as caught:
+    with pytest.raises((RecipeError, DataError)) as caught:
         run(recipe, "run")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -185,6 +193,18 @@ def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=bigru")
     assert "another recipe" not in error
     assert "bigru" in error
+
+
+def test_a_student_that_cannot_be_made_is_found_before_data_is_read(tiny, capsys):
+    missing = ["--set", "data={train: [{path: missing.conll}]}"]
+    for assignment, says in (
+        ("models.student.width=0", "models.student: width is a whole number"),
+        ("models.student={kind: pqrnn, taps: 0}", "models.student: taps is a whole number"),
+        ("models.student={kind: bilstm, width: 4, dropout: 1}", "models.student: dropout is a n"),
+    ):
+        command = ["run", tiny, "--out", "run", *missing, "--set", assignment]
+        assert says in fails(capsys, *command)
+    assert "missing.conll" in fails(capsys, "run", tiny, "--out", "run", *missing)
 
 
 @pytest.fixture(scope="module")

@@ -262,6 +262,14 @@ def test_weights_are_given_or_learned(write):
             ["models.teacher must be a student"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
+        ("scratch: {layers: 1}\n    fine_tune:\n      epochs: 2", "kind: bilstm", ["be a teacher"]),
+        ("width: 4", "embedding: {of: pretrained}", ["student.embedding.of: pretrained needs a"]),
+        ("  student:\n", "  other: {quantized: nobody}\n  student:\n", ["from 'nobody'"]),
+        (
+            "distill:\n  - name: first",
+            "  other: {checkpoint: x}\ndistill:\n  - name: first\n    teacher: other",
+            ["'first' has the teacher 'other'; one with a checkpoint"],
+        ),
     ],
 )
 def test_parts_that_do_not_fit_together(write, old, new, words):

@@ -106,11 +106,15 @@ def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
     save_teacher(teacher, corpus.task, tmp_path / "pretrained")
     tuned = Teacher(clone(teacher), teacher.featurizer)
     tuned.model.word_embeddings.assign_add(ops.ones_like(tuned.model.word_embeddings))
-    embedding = f"{{width: {WIDTH}, init: teacher, of: pretrained}}"
-    spec = recipe(f"{{kind: bilstm, width: 4, embedding: {embedding}}}")
     with pytest.raises(RecipeError, match="pretrained needs a teacher with a checkpoint"):
-        Models(spec, corpus, tuned, tmp_path).fresh("student")
-    models = {**spec.models, "teacher": TeacherSpec(checkpoint="pretrained")}
+        recipe("{kind: bilstm, embedding: {of: pretrained}}")
+    spec = recipe(f"{{kind: bilstm, width: 4, embedding: {{width: {WIDTH}, init: teacher}}}}")
+    student = spec.student_spec("student")
+    embedding = student.embedding.model_copy(update={"of": "pretrained"})
+    models = {
+        "teacher": TeacherSpec(checkpoint="pretrained"),
+        "student": student.model_copy(update={"embedding": embedding}),
+    }
     spec = spec.model_copy(update={"models": models})
     student = Models(spec, corpus, tuned, tmp_path)["student"]
     np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))

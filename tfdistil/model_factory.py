@@ -11,6 +11,7 @@ import numpy as np
 from tfdistil.corpus import Corpus
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
+from tfdistil.distill.weights import save_weights
 from tfdistil.encoders import (
     Encoder,
     load_encoder,
@@ -21,10 +22,11 @@ from tfdistil.encoders import (
 )
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside, read_json, write_json
+from tfdistil.printable import listed
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import QuantizedSpec, StudentSpec, TeacherSpec
 from tfdistil.student_inputs import READS, alignment, sentences
-from tfdistil.students import STUDENTS, build_student, student_class
+from tfdistil.students import STUDENTS, build_student, own_keys, student_class
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.registry import featurizer_from_assets
@@ -152,6 +154,7 @@ def make_student(
     """
     if vectors is None:
         vectors = np.asarray(teacher.model.word_embeddings)
+    _check_options(spec)
     read = READS[student_class(spec.kind).reads]
     inputs = read(spec, teacher.featurizer, vectors, corpus, seed)
     arguments = {
@@ -175,6 +178,30 @@ def make_student(
     if inputs.table is not None:
         model.set_embedding(inputs.table)
     return Student(model, inputs.featurizer, arguments, inputs.facts)
+
+
+def _check_options(spec: StudentSpec) -> None:
+    """The keys of a student are those of its constructor that nothing else in the recipe gives.
+
+    Raises:
+        ValueError: other keys.
+    """
+    known = own_keys(student_class(spec.kind))
+    unknown = sorted(spec.options.keys() - known)
+    if unknown:
+        raise ValueError(
+            f"unknown key {listed(map(repr, unknown))}; besides those of every student a "
+            f"{spec.kind} has {', '.join(known)}"
+        )
+
+
+def resolved(spec: StudentSpec, base: Path) -> StudentSpec:
+    """The same with the path of its file of vectors relative to the working directory."""
+    if spec.embedding.vectors is None:
+        return spec
+    file = str(base / spec.embedding.vectors)
+    embedding = spec.embedding.model_copy(update={"vectors": file})
+    return spec.model_copy(update={"embedding": embedding})
 
 
 def quantized_student(student: Student, engine: str) -> Student:
@@ -228,29 +255,24 @@ class Models(dict[str, Any]):
         Raises:
             RecipeError: arguments that do not fit the kind of student.
         """
-        spec = self.recipe.student_spec(name)
+        spec = resolved(self.recipe.student_spec(name), self.base)
         pretrained = self._pretrained() if spec.embedding.of == "pretrained" else None
-        if spec.embedding.vectors is not None:
-            file = str(self.base / spec.embedding.vectors)
-            embedding = spec.embedding.model_copy(update={"vectors": file})
-            spec = spec.model_copy(update={"embedding": embedding})
         try:
             return make_student(spec, self["teacher"], self.corpus, self.recipe.seed, pretrained)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, MemoryError) as error:
             raise RecipeError(f"models.{name}: {error}") from error
 
     def _pretrained(self) -> np.ndarray:
         """The word embeddings of the teacher's checkpoint."""
         checkpoint = self.recipe.teacher_spec().checkpoint
-        if checkpoint is None:
-            raise RecipeError("embedding.of: pretrained needs a teacher with a checkpoint")
+        assert checkpoint is not None, "the recipe was checked"
         return word_embeddings(beside(self.base, checkpoint))
 
 
 def save_student(student: Student, folder: Path) -> None:
     """Write a student's weights, arguments and featurizer."""
     folder.mkdir(parents=True, exist_ok=True)
-    student.model.save_weights(folder / "model.weights.h5")
+    save_weights(student.model, folder / "model.weights.h5")
     for name, data in student.featurizer.to_assets().items():
         (folder / name).write_bytes(data)
     # The order of the outputs is that of the heads' weights, and JSON files have sorted keys here.

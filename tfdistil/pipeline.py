@@ -26,6 +26,7 @@ from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.schedule import Schedule
 from tfdistil.files import beside, new_folder
+from tfdistil.model_checks import check_students, check_tables, plain_students
 from tfdistil.model_factory import (
     Models,
     Teacher,
@@ -39,7 +40,7 @@ from tfdistil.model_factory import (
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runs import Run
-from tfdistil.schema.models import EmbeddingSpec, FineTuneSpec, PretrainSpec, StudentSpec
+from tfdistil.schema.models import FineTuneSpec, PretrainSpec
 from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 
@@ -68,6 +69,7 @@ def run(
     try:
         with screen, folder.alone():
             folder.remember(base=str(base))
+            check_students(recipe, base)
             corpus = load_corpus(recipe, base, screen.counter)
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
             screen.line("  " + ", ".join(counts))
@@ -131,7 +133,7 @@ def untrained_teacher(work: Run) -> Teacher:
     """The teacher as it is before training: its checkpoint, or one made from nothing."""
     spec = work.recipe.teacher_spec()
     if spec.checkpoint is not None:
-        checkpoint = beside(Path(work.folder.manifest["base"]), spec.checkpoint)
+        checkpoint = beside(_base(work), spec.checkpoint)
         spec = spec.model_copy(update={"checkpoint": checkpoint})
     return make_teacher(spec, work.corpus, work.recipe.teacher_seed)
 
@@ -146,20 +148,8 @@ def check_stages(work: Run, teacher: Teacher) -> None:
     Raises:
         RecipeError: a student or a stage that does not fit, see `Schedule.check`.
     """
-    plain = {
-        # The same layers and signals, without what takes time to make.
-        name: spec.model_copy(
-            update={
-                "embedding": EmbeddingSpec(width=spec.embedding.width, init="random"),
-                "tokenizer": None,
-                "prune_vocabulary": False,
-            }
-        )
-        if isinstance(spec, StudentSpec)
-        else spec
-        for name, spec in work.recipe.models.items()
-    }
-    models = _models(work, teacher, work.recipe.model_copy(update={"models": plain}))
+    check_tables(work.recipe, teacher, _base(work))
+    models = _models(work, teacher, plain_students(work.recipe))
     schedule = _schedule(work, models, work.recipe.seed)
     for stage in work.recipe.distill:
         schedule.check(stage)
@@ -244,7 +234,12 @@ def distill(work: Run) -> dict[str, Any]:
 
 
 def _models(work: Run, teacher: Teacher, recipe: Recipe) -> Models:
-    return Models(recipe, work.corpus, teacher, Path(work.folder.manifest.get("base", ".")))
+    return Models(recipe, work.corpus, teacher, _base(work))
+
+
+def _base(work: Run) -> Path:
+    """What relative paths in the recipe are relative to."""
+    return Path(work.folder.manifest.get("base", "."))
 
 
 def train_twin(work: Run) -> dict[str, Any]:

@@ -76,6 +76,14 @@ class Recipe(Part):
         for name in ("teacher", "student"):
             if name not in self.models:
                 raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
+        self.teacher_spec()
+        for name, spec in self.models.items():
+            if not isinstance(spec, TeacherSpec):
+                of = self.student_spec(name).embedding.of
+                if of == "pretrained" and self.teacher_spec().checkpoint is None:
+                    raise ValueError(
+                        f"models.{name}.embedding.of: pretrained needs a teacher with a checkpoint"
+                    )
         for stage in self.distill:
             student = self.student_spec(stage.student)
             for head in {term.head for term in stage.terms} - set(student.heads):
@@ -85,6 +93,13 @@ class Recipe(Part):
                 )
             if stage.teacher is not None and stage.teacher not in self.models:
                 raise ValueError(f"stage {stage.name!r} names the unknown model {stage.teacher!r}")
+            if stage.teacher != "teacher" and isinstance(
+                self.models.get(stage.teacher or ""), TeacherSpec
+            ):
+                raise ValueError(
+                    f"stage {stage.name!r} has the teacher {stage.teacher!r}; one with a "
+                    "checkpoint or scratch is called teacher, any other is a student"
+                )
         if self.export.head not in self.student_spec("student").heads:
             raise ValueError(f"export.head {self.export.head!r} is no head of the student")
         return self

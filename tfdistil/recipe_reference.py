@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import StudentSpec, TeacherSpec
-from tfdistil.students import STUDENTS
+from tfdistil.students import GIVEN, STUDENTS
 
 INTRODUCTION = """\
 # The recipe
@@ -178,11 +178,9 @@ def first_line(thing: Any) -> str:
 
 def students() -> str:
     """Every registered student and the keys that it alone has."""
-    shared = frozenset(StudentSpec.model_fields)
-    made = frozenset({"self", "vocabulary", "outputs", "seed"})
     lines = ["## Students", "", "| kind | is | keys of its own |", "|---|---|---|"]
     for name, student in sorted(STUDENTS.items()):
-        keys = signature(student.__init__, shared | made)
+        keys = signature(student.__init__, GIVEN | {"self"})
         lines.append(f"| `{name}` | {first_line(student)} | {keys} |")
     return "\n".join([*lines, ""])
 

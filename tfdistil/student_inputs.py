@@ -22,6 +22,7 @@ from tfdistil.students.embeddings import (
     svd_embedding,
     vectors_for_vocabulary,
     vectors_of_pieces,
+    width_of_vectors,
 )
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
@@ -114,6 +115,26 @@ def _table(
         found = vectors_for_vocabulary(pieces, read_vectors(Path(spec.vectors), wanted), seed)
         return found.table, int(found.known.sum())
     return None, None
+
+
+def check_table(spec: EmbeddingSpec, width: int) -> None:
+    """Find out whether embeddings can begin as a recipe says.
+
+    Args:
+        spec: with the path of a file as it is to be opened.
+        width: D, of the teacher's table.
+
+    Raises:
+        ValueError: a width that table or file do not have.
+        DataError: a file of vectors that cannot be read.
+    """
+    if spec.vectors is not None:
+        found = width_of_vectors(Path(spec.vectors))
+    else:
+        table, _ = _table(spec, np.eye(2, width), None, 0)
+        found = spec.width if table is None else table.shape[1]
+    if found != spec.width:
+        raise ValueError(f"embedding width is {spec.width}, but the table's is {found}")
 
 
 def projection_inputs(

@@ -19,6 +19,7 @@ from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
 from tfdistil.files import read_json
+from tfdistil.model_checks import check_students
 from tfdistil.pipeline import check_stages, run, untrained_teacher
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
@@ -139,6 +140,11 @@ def _check(
         keys[path] = teacher_key(recipe, corpus, plan.base)
         return corpus
 
+    for name in todo:
+        try:
+            check_students(plan.recipes[name], plan.base)
+        except TfdistilError as error:
+            raise type(error)(f"{name}: {error}") from None
     if plan.source is not None:
         read(RunFolder(plan.source).recipe, plan.source)
     for name, folder in folders.items():

@@ -153,9 +153,9 @@ def test_more_pieces_than_positions_is_an_error(student):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"layers": 0}, "layers must be at least 1, got 0"),
-        ({"inner": 0}, "inner must be at least 1, got 0"),
-        ({"max_positions": 0}, "max_positions must be at least 1, got 0"),
+        ({"layers": 0}, "layers is a whole number from 1 to 1,000, got 0"),
+        ({"inner": 0}, "inner is a whole number from 1 to 65,536, got 0"),
+        ({"max_positions": 0}, "max_positions is a whole number from 1 to 65,536, got 0"),
         ({"attention_heads": 3}, "width 8 is not divisible by 3 attention heads"),
     ],
 )

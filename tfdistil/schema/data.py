@@ -29,7 +29,9 @@ class DemoSpec(Part):
     """The built-in demo corpus instead of files."""
 
     kind: Literal["intent_slots", "tags", "classes"] = Field(description="labels to generate")
-    languages: list[str] = Field(["en", "es", "de", "hi", "ja"], description="languages")
+    languages: list[str] = Field(
+        ["en", "es", "de", "hi", "ja"], min_length=1, description="languages"
+    )
     train: Whole = Field(4000, ge=1, le=MOST_SENTENCES, description="labelled sentences")
     dev: Whole = Field(600, ge=1, le=MOST_SENTENCES, description="sentences to select on")
     test: Whole = Field(1000, ge=1, le=MOST_SENTENCES, description="sentences to report on")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from tfdistil.students.bilstm import BiLSTMStudent
@@ -26,6 +27,29 @@ def student_class(kind: str) -> Any:
     return STUDENTS[kind]
 
 
+GIVEN = frozenset(
+    {
+        "vocabulary",
+        "embedding",
+        "features",
+        "ternary_map",
+        "outputs",
+        "heads",
+        "projection",
+        "head_input",
+        "seed",
+    }
+)
+"""Arguments of constructors that are not the student's own: labels, inputs and other keys of the
+recipe decide them."""
+
+
+def own_keys(student: Any) -> tuple[str, ...]:
+    """The arguments of a student's constructor that a recipe gives under its name."""
+    _, *parameters = inspect.signature(student.__init__).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in GIVEN)
+
+
 def build_student(kind: str, **arguments: Any) -> Any:
     """A student of a registered kind.
 
@@ -45,5 +69,6 @@ __all__ = [
     "PqrnnStudent",
     "TransformerStudent",
     "build_student",
+    "own_keys",
     "student_class",
 ]

@@ -8,7 +8,11 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.students.arguments import check_rates, check_sizes
 from tfdistil.students.heads import HeadedModel, check_heads, check_outputs
+
+MOST_ROWS = 10**7
+"""Of an embedding table."""
 
 
 class Student(HeadedModel, keras.Model):
@@ -30,7 +34,7 @@ class Student(HeadedModel, keras.Model):
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: outputs, heads or ``head_input`` that do not fit together.
+        ValueError: no sizes or rates, or outputs, heads or ``head_input`` that do not fit together.
     """
 
     reads = "pieces"
@@ -48,6 +52,9 @@ class Student(HeadedModel, keras.Model):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        check_sizes(MOST_ROWS, vocabulary=vocabulary)
+        check_sizes(embedding=embedding)
+        check_rates(dropout=dropout)
         self.outputs_spec = check_outputs(outputs)
         self.head_names = check_heads(heads)
         if head_input not in ("hidden", "projection"):

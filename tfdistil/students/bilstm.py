@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.students.arguments import check_parameters, check_sizes
 from tfdistil.students.base import Student
 from tfdistil.students.lstm import BiLSTM
 
@@ -32,7 +33,8 @@ class BiLSTMStudent(Student):
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: outputs, heads or ``head_input`` that do not fit together.
+        ValueError: no sizes or rates, too many parameters, or outputs, heads or ``head_input`` that
+            do not fit together.
 
     Signals of `call`:
         - ``embedding [B, T, E]``, ``hidden [B, T, 2H]``, ``sentence [B, 2H]``: the final states of
@@ -61,6 +63,8 @@ class BiLSTMStudent(Student):
         super().__init__(
             vocabulary, embedding, outputs, heads, dropout, projection, head_input, seed, **kwargs
         )
+        check_sizes(width=width)
+        check_parameters(vocabulary * embedding + 8 * width * (embedding + width))
         self.width = width
         policy = self.dtype_policy
         self.embedding = keras.layers.Embedding(

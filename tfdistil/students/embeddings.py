@@ -10,6 +10,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from tfdistil.errors import DataError
+from tfdistil.files import check_regular
+
+_LONGEST_LINE = 1 << 20
 
 MARKS = ("##", "\u2581", "\u0120")
 """What tokenizers put in front of a piece: WordPiece inside a word, SentencePiece and byte-level
@@ -158,10 +161,11 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
     header: tuple[int, int] | None = None
     width = count = number = 0
     try:
+        check_regular(path)
         with path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 fields = _fields(raw, path, number)
-                if number == 1 and len(fields) == 2 and all(f.isdecimal() for f in fields):
+                if number == 1 and _is_header(fields):
                     header = (int(fields[0]), int(fields[1]))
                     width = header[1]
                     continue
@@ -181,6 +185,29 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
             number,
         )
     return vectors
+
+
+def width_of_vectors(path: Path) -> int:
+    """The width of the vectors of a file for `read_vectors`, by its first line.
+
+    Raises:
+        DataError: no such file, or no vectors on its first line.
+    """
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            fields = _fields(file.readline(_LONGEST_LINE), path, 1)
+    except OSError as error:
+        raise DataError(f"cannot be opened: {error.strerror}", path) from None
+    if _is_header(fields):
+        return int(fields[1])
+    _word(fields, len(fields) - 1, path, 1)
+    return len(_vector(fields[1:], path, 1))
+
+
+def _is_header(fields: list[str]) -> bool:
+    """Whether a first line announces how many words follow, and their width."""
+    return len(fields) == 2 and all(f.isdecimal() and len(f) < 10 for f in fields)
 
 
 def _fields(raw: bytes, path: Path, number: int) -> list[str]:

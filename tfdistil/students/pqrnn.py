@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,12 @@ from keras import ops
 
 from tfdistil.quantization.engines import TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
+from tfdistil.students.arguments import (
+    MOST_LAYERS,
+    check_parameters,
+    check_rates,
+    check_sizes,
+)
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
 from tfdistil.students.device_ops import argmax, gather
@@ -90,10 +97,15 @@ class PqrnnStudent(HeadedModel, keras.Model):
         super().__init__(**kwargs)
         self.outputs_spec = check_outputs(outputs)
         self.head_names = check_heads(heads)
-        if features < 4 or features % 4:
-            raise ValueError(f"features is a positive multiple of 4 (4 per byte), got {features}")
-        if layers < 1:
-            raise ValueError(f"a pQRNN has at least one QRNN layer, got {layers}")
+        check_sizes(features=features, bottleneck=bottleneck, state=state, taps=taps)
+        check_sizes(MOST_LAYERS, layers=layers)
+        check_rates(projection_dropout=projection_dropout, zoneout=zoneout, momentum=momentum)
+        if features % 4:
+            raise ValueError(f"features is a multiple of 4 (4 per byte), got {features}")
+        if not (0 <= l2 < math.inf and 0 < epsilon < math.inf):
+            raise ValueError(f"l2 is at least 0 and epsilon above it, got {l2} and {epsilon}")
+        gates = 2 * (1 + len(pooling)) * taps * state
+        check_parameters(features * bottleneck + gates * (bottleneck + (layers - 1) * 2 * state))
         self._arguments: dict[str, Any] = {
             "outputs": {name: list(spec) for name, spec in self.outputs_spec.items()},
             "features": features,

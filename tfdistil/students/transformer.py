@@ -15,6 +15,7 @@ from tfdistil.encoders.layers import (
     attention_bias,
     normal,
 )
+from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.students.base import Student
 
 EXPORT_MASK_BIAS = -24.0
@@ -84,13 +85,18 @@ class TransformerStudent(Student):
         super().__init__(
             vocabulary, embedding, outputs, heads, dropout, projection, head_input, seed, **kwargs
         )
+        check_sizes(width=width)
+        check_sizes(MOST_LAYERS, layers=layers)
         self.width, self.depth, self.max_positions = width, layers, max_positions
         self.attention_heads = max(1, width // 32) if attention_heads is None else attention_heads
         self.inner = 4 * width if inner is None else inner
-        for name in ("width", "depth", "attention_heads", "inner", "max_positions"):
-            if getattr(self, name) < 1:
-                key = "layers" if name == "depth" else name
-                raise ValueError(f"{key} must be at least 1, got {getattr(self, name)}")
+        check_sizes(
+            attention_heads=self.attention_heads,
+            inner=self.inner,
+            max_positions=max_positions,
+        )
+        block = 4 * width**2 + 2 * width * self.inner
+        check_parameters(vocabulary * embedding + layers * block)
         if width % self.attention_heads:
             raise ValueError(
                 f"width {width} is not divisible by {self.attention_heads} attention heads; "

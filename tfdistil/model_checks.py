@@ -1,0 +1,72 @@
+"""What can be told of a recipe's models before anything slow is done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tfdistil.corpus import Corpus
+from tfdistil.data.example import Example
+from tfdistil.errors import RecipeError
+from tfdistil.model_factory import Models, Teacher, make_teacher, resolved
+from tfdistil.recipe import Recipe
+from tfdistil.schema.models import EmbeddingSpec, ScratchSpec, StudentSpec, TeacherSpec
+from tfdistil.student_inputs import check_table
+from tfdistil.students import student_class
+from tfdistil.tasks import TASKS
+from tfdistil.text.words import WordSplitter
+
+
+def check_students(recipe: Recipe, base: Path) -> None:
+    """Make every student of a recipe once, small, before any data is read.
+
+    Labels, vocabulary and teacher are toys, so what depends on them is found later, by
+    `tfdistil.pipeline.check_stages`.
+
+    Raises:
+        RecipeError: arguments that do not fit the kind of student.
+    """
+    example = Example(("a",), tags=("B-a",), label="a", second=("a",))
+    continuation = {"continuation": True} if recipe.task.continuation else {}
+    task = TASKS[recipe.task.kind].from_examples([example], **continuation)
+    corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"))
+    toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
+    teacher = make_teacher(TeacherSpec(scratch=toy, max_length=8), corpus, seed=0)
+    models = Models(plain_students(recipe), corpus, teacher, base)
+    for name, spec in recipe.models.items():
+        if not isinstance(spec, TeacherSpec):
+            models[name]
+
+
+def check_tables(recipe: Recipe, teacher: Teacher, base: Path) -> None:
+    """Find out whether word embeddings can begin as the recipe says, before the teacher is trained.
+
+    Raises:
+        RecipeError: a width that does not go with the teacher's table or with the file of vectors.
+        DataError: a file of vectors that cannot be read.
+    """
+    _, width = np.shape(teacher.model.word_embeddings)
+    for name, spec in recipe.models.items():
+        if isinstance(spec, StudentSpec) and student_class(spec.kind).reads == "pieces":
+            try:
+                check_table(resolved(spec, base).embedding, width)
+            except ValueError as error:
+                raise RecipeError(f"models.{name}: {error}") from None
+
+
+def plain_students(recipe: Recipe) -> Recipe:
+    """The same students, layers and signals, without what takes time to make."""
+    plain = {
+        name: spec.model_copy(
+            update={
+                "embedding": EmbeddingSpec(width=spec.embedding.width, init="random"),
+                "tokenizer": None,
+                "prune_vocabulary": False,
+            }
+        )
+        if isinstance(spec, StudentSpec)
+        else spec
+        for name, spec in recipe.models.items()
+    }
+    return recipe.model_copy(update={"models": plain})
