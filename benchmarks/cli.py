@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tfdistil.errors import RecipeError, TfdistilError
+from tfdistil.errors import RecipeError
+from tfdistil.failures import exit_status
 
 EXAMPLES = """\
 examples:
@@ -66,28 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; errors a user can act on are shown without a traceback."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     parsed = parser().parse_args(arguments)
-    try:
-        _run(parsed)
-    except TfdistilError as error:
-        print(f"tfdistil-benchmark: {error}", file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        print(
-            f"tfdistil-benchmark: {error.name} is missing; building a reference needs "
-            "`pip install 'tfdistil[train]'`",
-            file=sys.stderr,
-        )
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"tfdistil-benchmark: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    return exit_status("tfdistil-benchmark", "building a reference", lambda: _run(parsed))
 
 
-def _run(arguments: argparse.Namespace) -> None:
+def _run(arguments: argparse.Namespace) -> int:
     from tfdistil.benchmarks.latency import Protocol, measure
     from tfdistil.benchmarks.model import open_interpreter
     from tfdistil.benchmarks.table import format_table
@@ -129,6 +112,7 @@ def _run(arguments: argparse.Namespace) -> None:
     print(format_table(benchmark))
     if arguments.json:
         write_json(arguments.json, benchmark.to_json())
+    return 0
 
 
 def _texts(path: Path | None) -> list[str]:

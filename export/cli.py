@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.errors import ExportError, TfdistilError
+from tfdistil.errors import ExportError
 from tfdistil.export.quantize import QUANTIZE
+from tfdistil.failures import exit_status
 from tfdistil.quiet import import_tensorflow
 
 if TYPE_CHECKING:
@@ -66,28 +67,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; errors a user can act on are shown without a traceback."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     parsed = parser().parse_args(arguments)
-    try:
-        result = _export(parsed)
-        if parsed.json:
-            from tfdistil.files import write_json
+    return exit_status("tfdistil-export", "exporting", lambda: _run(parsed))
 
-            write_json(parsed.json, result.to_json())
-    except TfdistilError as error:
-        print(f"tfdistil-export: {error}", file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        print(
-            f"tfdistil-export: {error.name} is missing; exporting needs "
-            "`pip install 'tfdistil[train]'`",
-            file=sys.stderr,
-        )
-        return 2
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"tfdistil-export: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+
+def _run(arguments: argparse.Namespace) -> int:
+    result = _export(arguments)
+    if arguments.json:
+        from tfdistil.files import write_json
+
+        write_json(arguments.json, result.to_json())
     print(describe(result))
     return 0
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tfdistil.errors import TfdistilError
+from tfdistil.failures import exit_status
 from tfdistil.quiet import import_tensorflow
 from tfdistil.runtime.cli import add_info, add_predict
 
@@ -313,28 +313,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     parsed = parser().parse_args(arguments)
-    try:
-        return parsed.func(parsed)
-    except TfdistilError as error:
-        print(f"tfdistil: {error}", file=sys.stderr)
-        return 2
-    except ModuleNotFoundError as error:
-        print(
-            f"tfdistil: {error.name} is missing; training needs `pip install 'tfdistil[train]'`",
-            file=sys.stderr,
-        )
-        return 2
-    except KeyboardInterrupt:
-        # What was half made when the key was pressed complains as it is taken apart.
-        sys.unraisablehook = lambda unraisable: None
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"tfdistil: {where}{error.strerror or error}", file=sys.stderr)
-        return 2
+    return exit_status("tfdistil", "training", lambda: parsed.func(parsed))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ from tfdistil.distill.signals import (
 )
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import Stream, Transform, concatenate_rows
+from tfdistil.distill.weights import save_weights
 from tfdistil.errors import RecipeError
-from tfdistil.files import read_json, write_json
+from tfdistil.files import new_file, read_json, write_json
 from tfdistil.progress import Counter, silent
 from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Task
@@ -284,9 +285,8 @@ class Schedule:
         result = replace(result, score=self._score(stage, result))
         weights = self._phase_file(stage, result.name, ".weights.h5")
         weights.parent.mkdir(parents=True, exist_ok=True)
-        partial = weights.with_name(f".{result.name}.partial.weights.h5")
-        self.models[stage.student].model.save_weights(partial)
-        partial.replace(weights)
+        with new_file(weights, ".weights.h5") as partial:
+            save_weights(self.models[stage.student].model, partial)
         # The facts come last: a phase counts as done only when both files are there.
         write_json(self._phase_file(stage, result.name, ".json"), asdict(result))
         return result

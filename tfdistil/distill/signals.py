@@ -6,8 +6,8 @@ tokenize differently is settled here, once.
 
 from __future__ import annotations
 
+import io
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -17,6 +17,7 @@ import numpy as np
 from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
 from tfdistil.errors import RunError
+from tfdistil.files import new_folder, reserve, write_bytes, write_json
 
 
 class TeacherSignals(Protocol):
@@ -169,7 +170,8 @@ def store_signals(
 ) -> None:
     """Run the teacher once over all examples and keep its signals on disk.
 
-    The folder appears under its name only when it is complete.
+    The folder appears under its name only when it is complete. Its space on the disk is taken
+    before the first example is through.
 
     Args:
         model: the teacher.
@@ -177,36 +179,45 @@ def store_signals(
         names: signals of any level but ``piece``.
         folder: where ``<signal>.npy``, ``offsets.npy`` and ``signals.json`` go.
         progress: called with the number of examples done so far.
+
+    Raises:
+        OSError: no space for them.
     """
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
     offsets = np.concatenate([[0], np.cumsum(rows.unit_counts)])
     reader = SignalReader(model, names)
     unit_level = reader.per_unit
     arrays: dict[str, np.ndarray] = {}
-    for done, (example, signals) in enumerate(reader.examples(rows)):
-        for name, array in signals.items():
-            if name not in arrays:
-                total = offsets[-1] if unit_level[name] else len(rows.targets)
-                shape = (int(total), *array.shape[int(unit_level[name]) :])
-                arrays[name] = np.lib.format.open_memmap(
-                    partial / _file(name), "w+", _kept_as(array), shape
-                )
-            where = slice(offsets[example], offsets[example + 1]) if unit_level[name] else example
-            arrays[name][where] = array
-        progress(done + 1)
-    for array in arrays.values():
-        array.flush()  # type: ignore[attr-defined]
-    of_model = reader.batch(rows.inputs([0])) if reader.of_model else {}
-    for name in reader.of_model:
-        np.save(partial / _file(name), of_model[name])
-    np.save(partial / "offsets.npy", offsets)
-    # Null: the signal has no axis for examples at all.
-    facts = {**unit_level, **dict.fromkeys(reader.of_model)}
-    (partial / "signals.json").write_text(json.dumps(facts, indent=1, sort_keys=True))
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
+    with new_folder(folder) as partial:
+        for done, (example, signals) in enumerate(reader.examples(rows)):
+            for name, array in signals.items():
+                if name not in arrays:
+                    total = offsets[-1] if unit_level[name] else len(rows.targets)
+                    shape = (int(total), *array.shape[int(unit_level[name]) :])
+                    arrays[name] = _new_array(partial / _file(name), _kept_as(array), shape)
+                own = slice(offsets[example], offsets[example + 1])
+                arrays[name][own if unit_level[name] else example] = array
+            progress(done + 1)
+        for array in arrays.values():
+            array.flush()  # type: ignore[attr-defined]
+        of_model = reader.batch(rows.inputs([0])) if reader.of_model else {}
+        for name in reader.of_model:
+            _save(partial / _file(name), of_model[name])
+        _save(partial / "offsets.npy", offsets)
+        # Null: the signal has no axis for examples at all.
+        write_json(partial / "signals.json", {**unit_level, **dict.fromkeys(reader.of_model)})
+
+
+def _new_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    """A new ``.npy`` file, memory-mapped, with its space on the disk."""
+    array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+    reserve(path)
+    return array
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+    data = io.BytesIO()
+    np.save(data, array)
+    write_bytes(path, data.getvalue())
 
 
 def load_signals(folder: Path, rows: Rows) -> StoredSignals:

@@ -26,6 +26,7 @@ from tfdistil.encoders.tensor_names import (
 )
 from tfdistil.encoders.tokenizer import save_tokenizer
 from tfdistil.errors import CheckpointError
+from tfdistil.files import make_room
 
 
 def save_encoder(
@@ -60,7 +61,9 @@ def save_encoder(
     with TemporaryDirectory(prefix=".partial-", dir=folder) as partial:
         if tokenizer is not None:
             save_tokenizer(tokenizer, Path(partial), encoder.config)
-        save_file(_arrays(encoder, kind), Path(partial) / SINGLE_FILE, metadata={"format": "pt"})
+        arrays = _arrays(encoder, kind)
+        make_room(Path(partial), sum(array.nbytes + 256 for array in arrays.values()))
+        save_file(arrays, Path(partial) / SINGLE_FILE, metadata={"format": "pt"})
         content = _config(encoder, kind, named)
         (Path(partial) / "config.json").write_text(content, encoding="utf-8")
         for path in sorted(Path(partial).iterdir()):
