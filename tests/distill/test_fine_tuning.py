@@ -45,9 +45,9 @@ def test_it_holds_the_rate_until_dev_is_flat_and_then_lets_it_fall():
     assert (hold.optimizer.schedule, down.optimizer.schedule) == ("constant", "linear")
     assert (hold.stop.updates, hold.stop.patience, hold.stop.every) == (4000, 3, 100)
     assert (down.stop.updates, down.stop.patience) == (600, None)
-    assert hold.optimizer.high == down.optimizer.high == 7e-4
+    assert hold.optimizer.high == down.optimizer.high == 5e-4
     assert round(hold.optimizer.warmup * 4000) == 100
-    assert (found.updates, found.flat, found.learning_rate) == (1800, True, 7e-4)
+    assert (found.updates, found.flat, found.learning_rate) == (1800, True, 5e-4)
     assert found.tried == {}
     assert schedule.weights == ["fresh", "fine_tune", "cool_down"]
 
@@ -94,4 +94,4 @@ def test_auto_is_a_list_of_rates():
     auto = TeacherSpec(checkpoint="x", fine_tune="auto").fine_tune
     assert isinstance(auto, FineTuneSpec)
     assert auto.rates == AUTO_RATES
-    assert TeacherSpec(checkpoint="x").fine_tune.rates == (7e-4,)
+    assert TeacherSpec(checkpoint="x").fine_tune.rates == (5e-4,)
