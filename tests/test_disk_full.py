@@ -124,7 +124,7 @@ def test_a_run_stops_on_a_full_disk_and_goes_on_when_there_is_room(disk):
             assert not list(disk.rglob(".*.partial*"))
     assert states[0] == (2, 0)
     assert [steps for _, steps in states] == sorted(steps for _, steps in states)
-    assert states[-1] == (0, 6)
+    assert states[-1] == (0, 7)
 
 
 def test_space_is_taken_and_what_is_there_stays(tmp_path, monkeypatch):
