@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: help demo test fast fuzz lint format lock real-teacher teacher-package sdist-test clean
 
 help:
-	@echo "make demo          the main job on the built-in corpus, about five minutes"
+	@echo "make demo          the main job on the built-in corpus, some minutes"
 	@echo "make test          all tests"
 	@echo "make real-teacher  the same job with a pretrained checkpoint on real data"
 	@echo "make lint          formatter, linter, types, import rules"
@@ -29,7 +29,7 @@ test: $(READY)
 fast: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
 
-# All hostile files instead of a sample of them; about an hour on two cores.
+# All hostile files instead of a sample of them.
 fuzz: $(READY)
 	TFDISTIL_FUZZ_LONG=1 $(BIN)/python -m pytest -s tests/fuzz
 
