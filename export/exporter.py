@@ -202,7 +202,7 @@ def export_student(
         "file": task.score(labelled, [task.decode(one) for one in found]),
     }
     # One example more or less is no drop: of 37 it is 2.7 points.
-    allowed = max(max_drop, 100 / len(labelled))
+    allowed = max(max_drop, 100 / len(labelled)) if max_drop >= 0 else max_drop
     check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], allowed)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)

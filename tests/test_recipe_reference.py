@@ -78,4 +78,4 @@ def test_bounds_and_defaults():
 
 def test_a_type_without_words_is_an_error():
     with pytest.raises(TypeError, match="no words for the type"):
-        recipe_reference.describe(tuple[int, ...])
+        recipe_reference.describe(frozenset[int, ...])

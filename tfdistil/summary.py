@@ -82,7 +82,7 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
             markup=False,
             soft_wrap=True,
         )
-    print_concerns(metrics["concerns"], console)
+    print_concerns(metrics.get("concerns", ()), console)
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
     command = in_shell(folder / "student.tflite", example_of(metrics))
     console.print(f"try it:  {command}", markup=False, soft_wrap=True)
