@@ -56,7 +56,9 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
     assert "Flex 0, custom 0" in said
     assert re.search(r"^exact_match Keras [\d.]+, file [\d.]+ on 20 dev examples", said, re.M)
     assert re.search(
-        r"^drift       slots: mean [\d.]+, max [\d.]+ .* same label [\d.]+ %", said, re.M
+        r"^drift       slots on the dev examples: mean [\d.]+, max [\d.]+ .* same label [\d.]+ %",
+        said,
+        re.M,
     )
     data = json.loads(facts.read_text("utf-8"))
     assert data["signatures"]["batch"] == {"batch": 4, "length": 12}
