@@ -143,6 +143,8 @@ def export_student(
     out = Path(out)
     if batch < 1:
         raise ExportError(f"the signature 'batch' needs at least one row, got {batch}")
+    if not max_drop >= 0:
+        raise ExportError(f"max_drop is points of the metric, 0 or more, got {max_drop:g}")
     names = {output.name for output in task.outputs}
     labelled = [e for e in examples if names <= task.targets(e).keys()]
     if not labelled:
@@ -202,7 +204,7 @@ def export_student(
         "file": task.score(labelled, [task.decode(one) for one in found]),
     }
     # One example more or less is no drop: of 37 it is 2.7 points.
-    allowed = max(max_drop, 100 / len(labelled)) if max_drop >= 0 else max_drop
+    allowed = max(max_drop, 100 / len(labelled))
     check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], allowed)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)

@@ -70,7 +70,7 @@ def test_the_reference_has_no_score(metrics):
     }
     assert cells(metrics)[-1] == [
         *["mbert-shape (no score)", "", "", "", ""],
-        *["177 M", "708.0 MB", "57.700"],
+        *["177 M", "708 MB", "57.700"],
     ]
 
 

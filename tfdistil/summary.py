@@ -13,17 +13,9 @@ from rich.text import Text
 
 from tfdistil.report.next_command import example_of, in_shell
 from tfdistil.report.sweep_table import Entry, best, concerns, file_name, shown_columns
+from tfdistil.report.units import size
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
-
-
-def _size(count: float | None) -> str:
-    if count is None:
-        return "–"
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {name}"
-    return f"{count:.0f} B"
 
 
 def summary_table(metrics: dict[str, Any]) -> Table:
@@ -48,7 +40,7 @@ def summary_table(metrics: dict[str, Any]) -> Table:
             if system["name"] in metrics["retention"][last]
             else "100 %",
             f"{system['parameters'] / 1e6:.2f} M",
-            _size(system["bytes"]),
+            size(system["bytes"]),
             f"{latency['online_ms']['p50']:.3f}" if latency else "–",
         )
     reference = metrics.get("reference")
@@ -58,7 +50,7 @@ def summary_table(metrics: dict[str, Any]) -> Table:
             *("" for _ in sets),
             "",
             f"{reference['parameters'] / 1e6:.0f} M",
-            _size(reference["bytes"]),
+            size(reference["bytes"]),
             f"{reference['latency']['online_ms']['p50']:.3f}",
         )
     return table

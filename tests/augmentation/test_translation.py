@@ -74,6 +74,8 @@ def test_a_function_is_registered_by_name(monkeypatch):
 
     with pytest.raises(DataError, match="'short' returned 1 texts for 2"):
         RegisteredTranslator("short")(["a", "b"], "en", "de")
+    with pytest.raises(ValueError, match="'short' is registered already"):
+        translator("short")(short)
 
 
 def test_a_direction_without_a_model_says_which_there_are():

@@ -258,6 +258,8 @@ def test_a_new_objective_is_one_function(monkeypatch):
     assert cosine(ops.array([3.0]), None, ops.array([1.0])) == 3.0  # still a plain function
     with pytest.raises(RecipeError, match="there are cosine"):
         find_objective("logit_mse")
+    with pytest.raises(ValueError, match="'cosine' is registered already"):
+        objective("cosine", student="hidden")(cosine)
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,10 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
     for name, value in signals.items():
         assert value.shape == shapes.get(name, shapes.get(name.partition("/")[0])), name
         assert value.dtype == np.float32
+        # What has rows for pieces is gathered along the first axis after the batch.
+        rows = {(6,): "subword", (2,): "piece"}
         sequence = name in ("pooled", "logits/intent") or name.startswith("sentence")
-        assert encoder.level(name) == ("sequence" if sequence else "subword")
+        assert encoder.level(name) == ("sequence" if sequence else rows[value.shape[1:2]])
     for name in ("hidden/3", "hidden/-1", "attention/0", "logits/none", "pool", "logits", ""):
         with pytest.raises(KeyError, match="this encoder gives hidden/0, sentence/0, hidden/1"):
             encoder.level(name)
@@ -84,7 +86,7 @@ def test_neither_padding_nor_neighbours_change_a_text(family, lengths, padding, 
                 other = other[:, :length, :length]
             elif encoder.level(name) == "subword":
                 other = other[:length]
-            np.testing.assert_allclose(value[0], other, atol=2e-6, err_msg=name)
+            np.testing.assert_allclose(value[0], other, atol=1e-5, err_msg=name)
 
 
 _ENCODERS: dict[str, Encoder] = {}

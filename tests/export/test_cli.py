@@ -76,7 +76,8 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
         (["--batch", "0"], "needs at least one row, got 0"),
         (["--model", "twin"], "the twin is not trained yet"),
         (["--model", "teacher"], "no student 'teacher'; there are student, twin"),
-        (["--quantize", "none", "--max-drop", "-1"], "points, where at most -1 may be lost"),
+        (["--max-drop", "-1"], "max_drop is points of the metric, 0 or more, got -1"),
+        (["--max-drop", "nan"], "max_drop is points of the metric, 0 or more, got nan"),
     ],
 )
 def test_errors_leave_no_file(run, tmp_path, capsys, options, says):

@@ -14,6 +14,7 @@ from tfdistil.errors import DataError
 from tfdistil.options import wrong_option
 from tfdistil.printable import listed
 from tfdistil.progress import Counter, silent
+from tfdistil.registry import add_once
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,14 @@ AUGMENTATIONS: dict[str, Augmentation] = {}
 
 
 def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
-    """Register a function ``(examples, count, generator, workshop, **options) -> examples``."""
+    """Register a function ``(examples, count, generator, workshop, **options) -> examples``.
+
+    Raises:
+        ValueError: there is an augmentation of that name.
+    """
 
     def register(function: Augmentation) -> Augmentation:
-        AUGMENTATIONS[name] = function
+        add_once(AUGMENTATIONS, name, function)
         return function
 
     return register

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from tfdistil.errors import CheckpointError, DataError
 from tfdistil.files import beside
 from tfdistil.printable import shown
+from tfdistil.registry import add_once
 
 
 class Translator(Protocol):
@@ -34,10 +35,14 @@ TRANSLATORS: dict[str, Translate] = {}
 
 
 def translator(name: str) -> Callable[[Translate], Translate]:
-    """Register ``(texts, source, target) -> texts`` as what ``model: NAME`` means in a recipe."""
+    """Register ``(texts, source, target) -> texts`` as what ``model: NAME`` means in a recipe.
+
+    Raises:
+        ValueError: there is a translator of that name.
+    """
 
     def register(function: Translate) -> Translate:
-        TRANSLATORS[name] = function
+        add_once(TRANSLATORS, name, function)
         return function
 
     return register

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from keras import ops
 
 from tfdistil.errors import RecipeError
+from tfdistil.registry import add_once
 
 Align = Literal["unit", "piece"]
 
@@ -84,7 +85,11 @@ def objective(
     align: Align = "unit",
     count: Count = known_units,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as an objective; see `Objective` for the arguments."""
+    """Register a function as an objective; see `Objective` for the arguments.
+
+    Raises:
+        ValueError: there is an objective of that name.
+    """
 
     def names(value: str | Sequence[str]) -> tuple[str, ...]:
         return (value,) if isinstance(value, str) else tuple(value)
@@ -97,9 +102,8 @@ def objective(
         per = "level"
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        OBJECTIVES[name] = Objective(
-            name, function, names(student), names(teacher), target, per, align, count
-        )
+        entry = Objective(name, function, names(student), names(teacher), target, per, align, count)
+        add_once(OBJECTIVES, name, entry)
         return function
 
     return register

@@ -67,7 +67,6 @@ class Schedule:
         callbacks: Keras callbacks for each phase, such as a progress bar.
         counter: shows how far the teacher's signals are.
         transforms: set name to a change of its batches, drawn afresh each time (masking, noise).
-        jit: compile training steps with XLA.
         head: the head that is delivered, see `dev_head`.
 
     Attributes:
@@ -85,11 +84,10 @@ class Schedule:
         callbacks: Callbacks = lambda phase, updates: [],
         counter: Counter = silent,
         transforms: Mapping[str, Transform] | None = None,
-        jit: bool = False,
         head: str = "labels",
     ):
         self.models, self.sets, self.task, self.folder = models, dict(sets), task, folder
-        self.seed, self.callbacks, self.counter, self.jit = seed, callbacks, counter, jit
+        self.seed, self.callbacks, self.counter = seed, callbacks, counter
         self.transforms, self.head = dict(transforms or {}), head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
@@ -180,7 +178,6 @@ class Schedule:
             callbacks=self.callbacks,
             finished=lambda result: results.append(self._save_phase(stage, result)),
             skip=lambda phase: phase in {result.name for result in done},
-            jit=self.jit,
             reached=self._reached(stage),
         )
         return results

@@ -59,7 +59,6 @@ def run_stage(
     callbacks: Callbacks = lambda phase, updates: [],
     finished: Callable[[PhaseResult], None] = lambda result: None,
     skip: Callable[[str], bool] = lambda phase: False,
-    jit: bool = False,
     reached: Collection[str] | None = None,
 ) -> list[PhaseResult]:
     """Train a student through one stage.
@@ -79,7 +78,6 @@ def run_stage(
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
         skip: says whether a phase is done already; the caller has loaded its weights.
-        jit: compile the training step with XLA.
         reached: layer groups that the terms depend on, see `phases`; None: all.
 
     Returns:
@@ -104,7 +102,7 @@ def run_stage(
         learned = [] if distiller.log_weights is None else [distiller.log_weights]
         distiller.compile(
             optimizer=make_optimizer(stage.optimizer, planned, groups, learned, stage.accumulate),
-            jit_compile=jit,
+            jit_compile=False,
         )
         evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
         if hasattr(student, "settle"):

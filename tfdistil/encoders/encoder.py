@@ -192,7 +192,9 @@ class Encoder(keras.Model):
         return signals
 
     def level(self, signal: str) -> str:
-        """``subword`` for a signal with a row per token, ``sequence`` for one per text.
+        """``subword`` for a signal with a row per piece, ``sequence`` for one per text.
+
+        Attention maps have rows for pairs of pieces: ``piece``, see `SignalModel`.
 
         Raises:
             KeyError: the encoder has no such signal.
@@ -208,7 +210,7 @@ class Encoder(keras.Model):
             first = 1 if kind == "attention" else 0
             given = kind != "attention" or self.attention
             if given and first <= int(name) <= self.config.layers:
-                return "sequence" if kind == "sentence" else "subword"
+                return {"sentence": "sequence", "attention": "piece"}.get(kind, "subword")
         raise KeyError(f"no signal {signal!r}; this encoder gives {', '.join(self.signals())}")
 
     def signals(self) -> tuple[str, ...]:

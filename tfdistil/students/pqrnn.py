@@ -311,12 +311,6 @@ class PqrnnStudent(HeadedModel, keras.Model):
         ]
         return [*groups, ("ranges", apart[RangeObserver])] if self._rounding.quantizes else groups
 
-    def freeze_statistics(self) -> None:
-        """Normalise with the moving averages from the next traced step on, in training too."""
-        for layer in self._flatten_layers(include_self=False):
-            if isinstance(layer, MaskedStatistics):
-                layer.trainable = False
-
     def settle(self, batches: Iterable[Mapping[str, Any]]) -> None:
         """Measure statistics and ranges as the device has them: without dropout and zoneout.
 

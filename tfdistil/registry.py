@@ -1,0 +1,19 @@
+"""Tables of functions by the names that a recipe uses."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+_Entry = TypeVar("_Entry")
+
+
+def add_once(table: dict[str, _Entry], name: str, entry: _Entry) -> None:
+    """Enter a function, or what describes it, under its name.
+
+    Raises:
+        ValueError: the name is taken. Which of two functions a recipe means must not depend on the
+            order of imports.
+    """
+    if name in table:
+        raise ValueError(f"{name!r} is registered already; choose another name")
+    table[name] = entry
