@@ -139,6 +139,8 @@ def describe(result: ExportResult) -> str:
                 f"drift       {output} on {where}: mean {drift.mean:.4f}, max {drift.max:.3f} "
                 f"(logits spread {drift.spread:.2f}); same label {100 * drift.agreement:.2f} %"
             )
+    if result.warning is not None:
+        lines.append(f"warning     {result.warning}")
     return "\n".join(lines)
 
 

@@ -29,6 +29,7 @@ from tfdistil.export.verify import (
     summary,
 )
 from tfdistil.files import write_bytes
+from tfdistil.metrics.bootstrap import BootstrapResult, paired_bootstrap
 from tfdistil.runtime.model_file import FORMAT
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
@@ -53,6 +54,8 @@ class ExportResult:
         probes: the same on texts ``shorter`` and ``longer`` than the file's rows.
         metric: the task's metric.
         scores: all scores on the dev examples, of ``keras`` and of the ``file``.
+        change: of the metric from Keras to the file.
+        max_drop: points that it may lose.
         examples: how many dev examples were scored.
         windowed: how many of them are longer than a window of the file.
         seconds: what the export took.
@@ -67,6 +70,8 @@ class ExportResult:
     probes: dict[str, dict[str, Drift]]
     metric: str
     scores: dict[str, dict[str, float]]
+    change: BootstrapResult
+    max_drop: float
     examples: int
     windowed: int
     seconds: float
@@ -74,7 +79,19 @@ class ExportResult:
     @property
     def drop(self) -> float:
         """Points of the metric that the file has less than Keras."""
-        return self.scores["keras"][self.metric] - self.scores["file"][self.metric]
+        return -self.change.difference
+
+    @property
+    def warning(self) -> str | None:
+        """What to say of a drop that is too large, but may be the luck of the dev examples."""
+        if self.drop <= self.max_drop:
+            return None
+        return (
+            f"{self.quantize} costs {self.drop:.2f} points of {self.metric} on dev, more than "
+            f"max_drop {self.max_drop:g}; with {self.examples} examples that may be chance "
+            f"({self.change.confidence:.0f} % interval {-self.change.high:.2f} to "
+            f"{-self.change.low:.2f})"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON data."""
@@ -91,6 +108,8 @@ class ExportResult:
             "metric": self.metric,
             "scores": self.scores,
             "drop": self.drop,
+            "drop_low": -self.change.high,
+            "drop_high": -self.change.low,
             "examples": self.examples,
             "windowed": self.windowed,
             "seconds": self.seconds,
@@ -130,8 +149,8 @@ def export_student(
         length: positions per call; longer texts are windowed.
         batch: rows of the signature ``batch``; the signature ``online`` has one.
         head: whose logits the file gives.
-        max_drop: points of the task's metric the file may have less than Keras; the share of one
-            example if that is more.
+        max_drop: points of the task's metric the file may have less than Keras, beyond what the
+            luck of the examples explains, see `check_drop`.
         languages: BCP 47 codes, for people.
         calibration: examples for int8 ranges, labelled or not; by default those of the check.
 
@@ -199,13 +218,12 @@ def export_student(
         probes = measure_probes(runtime, predictor, short, labelled)
     drift = measure_drift(predictor.logits(rows), found)
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
-    scores = {
-        "keras": predictor.score(encode_rows(labelled, featurizer, None), labelled),
-        "file": task.score(labelled, [task.decode(one) for one in found]),
+    answers = {
+        "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
+        "file": [task.decode(one) for one in found],
     }
-    # One example more or less is no drop: of 37 it is 2.7 points.
-    allowed = max(max_drop, 100 / len(labelled))
-    check_drop(task.metric, scores["keras"][task.metric], scores["file"][task.metric], allowed)
+    change = paired_bootstrap(*(task.statistics(labelled, given) for given in answers.values()))
+    check_drop(task.metric, change, max_drop)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)
     return ExportResult(
@@ -217,7 +235,9 @@ def export_student(
         drift=drift,
         probes=probes,
         metric=task.metric,
-        scores=scores,
+        scores={who: task.score(labelled, given) for who, given in answers.items()},
+        change=change,
+        max_drop=max_drop,
         examples=len(labelled),
         windowed=sum(len(parts) > 1 for parts in rows.rows_of()),
         seconds=time.perf_counter() - start,

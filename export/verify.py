@@ -10,6 +10,7 @@ import numpy as np
 
 from tfdistil.errors import ExportError
 from tfdistil.export.inspect import Inspection
+from tfdistil.metrics.bootstrap import BootstrapResult
 
 BEYOND_ROUNDING = 3.0
 """Times the drift on the dev examples: what is more is not the rounding of int8 alone. (Texts of a
@@ -87,17 +88,27 @@ def check_operators(inspection: Inspection) -> None:
         )
 
 
-def check_drop(metric: str, expected: float, found: float, max_drop: float) -> None:
+def check_drop(metric: str, change: BootstrapResult, max_drop: float) -> None:
     """The file scores about what the model scores.
 
+    Rounding turns a few answers either way, and on a few hundred examples that alone is a point. So
+    it is the interval that counts: a loss is one when no chance of the dev examples explains it.
+
+    Args:
+        metric: its name.
+        change: from Keras (first) to the file (second), on the dev examples.
+        max_drop: points that may be lost.
+
     Raises:
-        ExportError: it lost more than ``max_drop`` points.
+        ExportError: the whole interval lies below ``-max_drop``.
     """
-    if not found >= expected - max_drop:
+    if not change.high >= -max_drop:
         raise ExportError(
-            f"{metric} on the dev examples drops from {expected:.2f} to {found:.2f} in the file: "
-            f"{expected - found:.2f} points, where at most {max_drop:g} may be lost. Try "
-            "--quantize dynamic or float16, a longer --length, or a larger --max-drop"
+            f"{metric} on the dev examples drops from {change.first:.2f} to {change.second:.2f} in "
+            f"the file: {-change.difference:.2f} points ({change.confidence:.0f} % interval "
+            f"{-change.high:.2f} to {-change.low:.2f}), where at most {max_drop:g} may be lost. "
+            "Try --quantize dynamic or float16, a longer --length, or a larger --max-drop (in a "
+            "recipe export.quantize, export.length, export.max_drop)"
         )
 
 

@@ -53,6 +53,8 @@ def export_step(work: Run) -> dict[str, Any]:
         max_drop=spec.max_drop,
         languages=corpus.languages,
     )
+    if result.warning is not None:
+        work.screen.line(f"  {result.warning}")
     return result.to_json()
 
 

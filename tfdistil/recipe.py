@@ -28,7 +28,7 @@ class ExportSpec(Part):
     head: str = Field("labels", description="the head that is kept")
     quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
     max_drop: Float = Field(
-        0.5, ge=0, description="points of the dev metric that may be lost, or one sentence"
+        0.5, ge=0, description="points of the dev metric that may be lost beyond chance"
     )
     length: Whole | None = Field(
         None, ge=4, le=MOST_UNROLLED, description="pieces per call; none: fits 99 % of dev"
