@@ -125,4 +125,8 @@ class StreamBatches:
             for key, batch in example.items()
         }
         generated = tf.data.Dataset.from_generator(lambda: iter(self), output_signature=signature)
-        return generated.prefetch(4)
+        # Nothing here can be tuned, and who takes down an iterator waits for the thread that tunes:
+        # it sleeps up to a minute and does not hear that it is over (TensorFlow 2.21).
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        return generated.prefetch(4).with_options(options)
