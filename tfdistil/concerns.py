@@ -12,8 +12,8 @@ FAR_BELOW = 75.0
 """Percent of the teacher's score under which a student is called far below it."""
 
 ABOVE = (
-    "More than 100 % of a teacher is no praise of the student: it also learns from the labels, and "
-    "here it has little to learn from its teacher."
+    "A share above 100 % does not tell how much of a good teacher would be left: the student learns "
+    "from the labels too, and from text that its teacher was not trained on."
 )
 """What stands beside every share of the teacher above 100 %."""
 
