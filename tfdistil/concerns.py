@@ -12,8 +12,8 @@ FAR_BELOW = 75.0
 """Percent of the teacher's score under which a student is called far below it."""
 
 ABOVE = (
-    "A share above 100 % does not tell how much of a good teacher would be left: the student learns "
-    "from the labels too, and from text that its teacher was not trained on."
+    "A share above 100 % does not tell how much of a good teacher would be left: the student "
+    "learns from the labels too, and from text that its teacher was not trained on."
 )
 """What stands beside every share of the teacher above 100 %."""
 
