@@ -222,7 +222,8 @@ def export_student(
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
         "file": [task.decode(one) for one in found],
     }
-    change = paired_bootstrap(*(task.statistics(labelled, given) for given in answers.values()))
+    before, after = (task.statistics(labelled, answers[who]) for who in ("keras", "file"))
+    change = paired_bootstrap(before, after)
     check_drop(task.metric, change, max_drop)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)

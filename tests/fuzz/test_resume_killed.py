@@ -64,13 +64,21 @@ models:
     momentum: 0.8
     max_length: 32
 distill:
-  float:
+  - name: float
+    student: float
+    terms: &terms
+      - {loss: cross_entropy, stream: [train, augmented]}
+      - {loss: soft_cross_entropy, stream: [train, augmented, transfer]}
     optimizer: {high: 1.0e-2}
     batch_size: 16
     distortion: 0.2
     stop: {updates: 90, every: 30}
-  quantized: {batch_size: 16, stop: {updates: 20, every: 10}}
-  settled: {batch_size: 16, stop: {updates: 20, every: 10}}
+  - {name: quantized, terms: *terms, batch_size: 16, stop: {updates: 20, every: 10}}
+  - name: settled
+    groups: [heads, encoder, bottleneck, ranges]
+    terms: *terms
+    batch_size: 16
+    stop: {updates: 20, every: 10}
 """
 """Sentences made from train, noise, statistics, a student that goes on from another."""
 
