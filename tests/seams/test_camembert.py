@@ -29,7 +29,7 @@ STAGES = """
     student: assistant
     terms:
       - {loss: attention_mse, stream: transfer, weight: 0.5, layers: [[1, 1, 2], [2, 2, 3]]}
-      - {loss: hidden_mse, stream: transfer, weight: 0.5, layers: [[0, 0, 1], [1, 1, 2], [2, 2, 3]]}
+      - {loss: states_mse, stream: transfer, weight: 0.5, layers: [[0, 0, 1], [1, 1, 2], [2, 2, 3]]}
     groups: [layer_2, layer_1]
     optimizer: {high: 1.0e-3}
     batch_size: 8
@@ -39,7 +39,7 @@ STAGES = """
     student: student
     terms:
       - {loss: attention_mse, stream: transfer, weight: 1, layers: [[1, 1, 2]]}
-      - {loss: hidden_mse, stream: transfer, weight: 1, layers: [[0, 0, 1], [1, 1, 2]]}
+      - {loss: states_mse, stream: transfer, weight: 1, layers: [[0, 0, 1], [1, 1, 2]]}
     groups: [layer_1]
     optimizer: {high: 1.0e-3}
     batch_size: 8
@@ -55,7 +55,7 @@ def attention_mse(student, teacher, mask):
     return adjacent_mse(student, teacher, 1, pairs)
 
 
-def hidden_mse(student, teacher, mask):
+def states_mse(student, teacher, mask):
     """Equation 5 summed over layers; the mean is over the width and real pieces."""
     return adjacent_mse(student, teacher, -1, mask)
 
@@ -75,14 +75,14 @@ def pairs(mask, target):
 
 @pytest.fixture(autouse=True)
 def objectives():
-    for name, function, count in (
-        ("attention", attention_mse, pairs),
-        ("hidden", hidden_mse, known_units),
+    for signal, name, function, count in (
+        ("attention", "attention_mse", attention_mse, pairs),
+        ("hidden", "states_mse", states_mse, known_units),
     ):
         objective(
-            f"{name}_mse",
-            student=f"{name}/{{layers[0]}}",
-            teacher=(f"{name}/{{layers[1]}}", f"{name}/{{layers[2]}}"),
+            name,
+            student=f"{signal}/{{layers[0]}}",
+            teacher=(f"{signal}/{{layers[1]}}", f"{signal}/{{layers[2]}}"),
             align="piece",
             count=count,
         )(function)
