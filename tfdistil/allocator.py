@@ -1,8 +1,8 @@
 """glibc's allocator set up for training: memory of one step is kept for the next.
 
 A training step allocates and frees hundreds of large tensors. By default glibc maps each of them
-anew and returns it to the kernel, which has to clear every page again: two fifths of the time of a
-step. Other allocators (tcmalloc, jemalloc) keep memory anyway and are left alone.
+anew and returns it to the kernel, which has to clear every page again: a tenth to two fifths of the
+time of a step (docs/benchmarks.md). Other allocators (tcmalloc, jemalloc) keep memory anyway and are left alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def keep_freed_memory() -> bool:
     """Let this process keep the memory it frees, for the rest of its life.
 
     Call it before TensorFlow starts its threads: threads that have a heap of their own keep it.
-    Peak memory grows by a tenth. Nothing is done where the C library is not glibc, where
+    Nothing is done where the C library is not glibc, where
     ``TFDISTIL_MALLOC=system`` is set, or where the user has set up glibc's allocator or preloaded
     another one (``MALLOC_*_``, ``GLIBC_TUNABLES``, ``LD_PRELOAD``).
 
