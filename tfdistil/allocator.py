@@ -2,8 +2,8 @@
 
 A training step allocates and frees hundreds of large tensors. By default glibc maps each of them
 anew and returns it to the kernel, which has to clear every page again: a tenth to two fifths of the
-time of a step (docs/benchmarks.md). Other allocators (tcmalloc, jemalloc) keep memory anyway and are
-left alone.
+time of a step (docs/benchmarks.md). Other allocators (tcmalloc, jemalloc) keep memory anyway
+and are left alone.
 """
 
 from __future__ import annotations
