@@ -54,7 +54,7 @@ class ExportResult:
         probes: the same on texts ``shorter`` and ``longer`` than the file's rows.
         metric: the task's metric.
         scores: all scores on the dev examples, of ``keras`` and of the ``file``.
-        change: of the metric from Keras to the file.
+        lost: of the metric, Keras (second) over the file (first).
         max_drop: points that it may lose.
         examples: how many dev examples were scored.
         windowed: how many of them are longer than a window of the file.
@@ -70,7 +70,7 @@ class ExportResult:
     probes: dict[str, dict[str, Drift]]
     metric: str
     scores: dict[str, dict[str, float]]
-    change: BootstrapResult
+    lost: BootstrapResult
     max_drop: float
     examples: int
     windowed: int
@@ -79,7 +79,7 @@ class ExportResult:
     @property
     def drop(self) -> float:
         """Points of the metric that the file has less than Keras."""
-        return -self.change.difference
+        return self.lost.difference
 
     @property
     def warning(self) -> str | None:
@@ -89,8 +89,7 @@ class ExportResult:
         return (
             f"{self.quantize} costs {self.drop:.2f} points of {self.metric} on dev, more than "
             f"max_drop {self.max_drop:g}; with {self.examples} examples that may be chance "
-            f"({self.change.confidence:.0f} % interval {-self.change.high:.2f} to "
-            f"{-self.change.low:.2f})"
+            f"({self.lost.confidence:.0f} % interval {self.lost.low:.2f} to {self.lost.high:.2f})"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -108,8 +107,8 @@ class ExportResult:
             "metric": self.metric,
             "scores": self.scores,
             "drop": self.drop,
-            "drop_low": -self.change.high,
-            "drop_high": -self.change.low,
+            "drop_low": self.lost.low,
+            "drop_high": self.lost.high,
             "examples": self.examples,
             "windowed": self.windowed,
             "seconds": self.seconds,
@@ -222,9 +221,10 @@ def export_student(
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
         "file": [task.decode(one) for one in found],
     }
-    before, after = (task.statistics(labelled, answers[who]) for who in ("keras", "file"))
-    change = paired_bootstrap(before, after)
-    check_drop(task.metric, change, max_drop)
+    lost = paired_bootstrap(
+        task.statistics(labelled, answers["file"]), task.statistics(labelled, answers["keras"])
+    )
+    check_drop(task.metric, lost, max_drop)
     check_probes(drift, probes, max_drop)
     write_bytes(out, packed)
     return ExportResult(
@@ -237,7 +237,7 @@ def export_student(
         probes=probes,
         metric=task.metric,
         scores={who: task.score(labelled, given) for who, given in answers.items()},
-        change=change,
+        lost=lost,
         max_drop=max_drop,
         examples=len(labelled),
         windowed=sum(len(parts) > 1 for parts in rows.rows_of()),

@@ -88,7 +88,7 @@ def check_operators(inspection: Inspection) -> None:
         )
 
 
-def check_drop(metric: str, change: BootstrapResult, max_drop: float) -> None:
+def check_drop(metric: str, lost: BootstrapResult, max_drop: float) -> None:
     """The file scores about what the model scores.
 
     Rounding turns a few answers either way, and on a few hundred examples that alone is a point. So
@@ -96,17 +96,17 @@ def check_drop(metric: str, change: BootstrapResult, max_drop: float) -> None:
 
     Args:
         metric: its name.
-        change: from Keras (first) to the file (second), on the dev examples.
+        lost: Keras (second) over the file (first), on the dev examples.
         max_drop: points that may be lost.
 
     Raises:
-        ExportError: the whole interval lies below ``-max_drop``.
+        ExportError: the whole interval lies above ``max_drop``.
     """
-    if not change.high >= -max_drop:
+    if not lost.low <= max_drop:
         raise ExportError(
-            f"{metric} on the dev examples drops from {change.first:.2f} to {change.second:.2f} in "
-            f"the file: {-change.difference:.2f} points ({change.confidence:.0f} % interval "
-            f"{-change.high:.2f} to {-change.low:.2f}), where at most {max_drop:g} may be lost. "
+            f"{metric} on the dev examples drops from {lost.second:.2f} to {lost.first:.2f} in "
+            f"the file: {lost.difference:.2f} points ({lost.confidence:.0f} % interval "
+            f"{lost.low:.2f} to {lost.high:.2f}), where at most {max_drop:g} may be lost. "
             "Try --quantize dynamic or float16, a longer --length, or a larger --max-drop (in a "
             "recipe export.quantize, export.length, export.max_drop)"
         )

@@ -75,12 +75,12 @@ def pairs(mask, target):
 
 @pytest.fixture(autouse=True)
 def objectives():
-    for signal, name, function, count in (
-        ("attention", "attention_mse", attention_mse, pairs),
-        ("hidden", "states_mse", states_mse, known_units),
+    for signal, function, count in (
+        ("attention", attention_mse, pairs),
+        ("hidden", states_mse, known_units),
     ):
         objective(
-            name,
+            function.__name__,
             student=f"{signal}/{{layers[0]}}",
             teacher=(f"{signal}/{{layers[1]}}", f"{signal}/{{layers[2]}}"),
             align="piece",
