@@ -2,7 +2,8 @@
 
 The learning rate rises, stays, and falls when the dev metric has stopped rising. How long that
 takes is found out and not asked for: where the decay is planned from the start, a budget that is
-too short looks like the end of learning.
+too short looks like the end of learning. Nor is the rate asked for where several are given: which of
+two is too high for a set shows on dev after its first few hundred updates.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from tfdistil.distill.schedule import Schedule
 from tfdistil.schema.models import FineTuneSpec
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
-TRIAL = 0.1
-"""Share of the budget that each learning rate is tried on where there are several."""
+TRIAL, MOST_TRIAL = 0.1, 400
+"""Share of the budget that each learning rate is tried on where there are several, and the updates
+that it may be at most."""
 
 FEWEST, MOST = 100, 500
 """Updates between two looks at dev; a pass over train where that is between them."""
@@ -27,7 +29,7 @@ class FineTuned:
     Attributes:
         learning_rate: the peak that was used.
         tried: dev metric by learning rate, where several were tried.
-        updates: made with that rate.
+        updates: made with that rate, its trial included.
         flat: whether dev stopped rising before the budget was used up.
     """
 
@@ -52,22 +54,30 @@ def fine_tune(
     """
     passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
     stages = _Stages(model, spec, head, max(FEWEST, min(passes, MOST)), spec.budget(passes))
-    rate, tried = spec.rates[0], {}
-    if len(spec.rates) > 1:
-        network = schedule.models[model].model
-        fresh = network.get_weights()
-        for number, candidate in enumerate(spec.rates, 1):
-            tried[candidate] = _run(schedule, stages.trial(number, candidate))[0]
-            network.set_weights(fresh)
-        rate = max(tried, key=lambda candidate: tried[candidate])
-    hold = stages.hold(rate)
-    _, held = _run(schedule, hold)
-    made = held
+    rate, tried, made = spec.rates[0], {}, 0
+    if len(spec.rates) > 1 and stages.trial_updates:
+        rate, tried, made = _try(schedule, stages)
+    _, held = _run(schedule, stages.hold(rate, made))
+    flat = made + held < stages.held_at_most
+    made += held
     if spec.cool_down:
-        made += _run(schedule, stages.cool_down(rate, held))[1]
-    return FineTuned(
-        rate, {f"{at:g}": score for at, score in tried.items()}, made, held < stages.held_at_most
-    )
+        made += _run(schedule, stages.cool_down(rate, made))[1]
+    return FineTuned(rate, {f"{at:g}": score for at, score in tried.items()}, made, flat)
+
+
+def _try(schedule: Schedule, stages: _Stages) -> tuple[float, dict[float, float], int]:
+    """The rate that is best on dev, what each had, its updates; its weights are the model's."""
+    network = schedule.models[stages.model].model
+    fresh = best = network.get_weights()
+    rate, tried, made = stages.spec.rates[0], {}, 0
+    for number, candidate in enumerate(stages.spec.rates, 1):
+        network.set_weights(fresh)
+        score, updates = _run(schedule, stages.trial(number, candidate))
+        if not tried or score > max(tried.values()):
+            rate, made, best = candidate, updates, network.get_weights()
+        tried[candidate] = score
+    network.set_weights(best)
+    return rate, tried, made
 
 
 def _run(schedule: Schedule, stage: StageSpec) -> tuple[float, int]:
@@ -92,21 +102,31 @@ class _Stages:
         """Updates at the peak that leave enough of the budget for the way down."""
         return max(1, round(self.budget / (1 + self.spec.cool_down)))
 
-    def trial(self, number: int, rate: float) -> StageSpec:
-        """A part of the budget, up and down."""
-        updates = max(1, round(TRIAL * self.budget))
-        return self._stage(
-            f"rate_{number}", rate, "linear", StopSpec(updates=updates, every=updates)
-        )
+    @property
+    def trial_updates(self) -> int:
+        """Updates that each of several rates is tried with; 0 of a budget too small for that."""
+        return min(round(TRIAL * self.budget), MOST_TRIAL)
 
-    def hold(self, rate: float) -> StageSpec:
-        """At the peak until dev has stopped rising."""
-        minutes = self.spec.minutes
+    def trial(self, number: int, rate: float) -> StageSpec:
+        """The beginning of ``hold``."""
+        updates, minutes = self.trial_updates, self.spec.minutes
         stop = StopSpec(
-            updates=self.held_at_most,
+            updates=updates,
+            every=min(FEWEST, updates),
+            minutes=None if minutes is None else TRIAL * minutes,
+        )
+        return self._stage(f"rate_{number}", rate, "constant", stop)
+
+    def hold(self, rate: float, made: int) -> StageSpec:
+        """At the peak until dev has stopped rising, after so many updates in its trial."""
+        minutes = self.spec.minutes
+        if minutes is not None:
+            minutes = minutes / (1 + self.spec.cool_down) - (TRIAL * minutes if made else 0)
+        stop = StopSpec(
+            updates=max(1, self.held_at_most - made),
             every=self.every,
             patience=self.spec.patience,
-            minutes=None if minutes is None else minutes / (1 + self.spec.cool_down),
+            minutes=minutes,
         )
         return self._stage("fine_tune", rate, "constant", stop)
 

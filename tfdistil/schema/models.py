@@ -82,13 +82,13 @@ class FineTuneSpec(Part):
             custom_error_message="Input should be a learning rate or a list of them",
         ),
     ] = Field(
-        5e-4,
-        description="peak, of the heads; of a list, each is tried on a tenth of the budget and the "
-        "best on dev is used (`fine_tune: auto`: 1e-4, 3e-4, 1e-3)",
+        (5e-4, 2e-4),
+        description="peak, of the heads; of a list, each is tried on a tenth of the budget, 400 "
+        "updates at the most, and the best on dev goes on (`fine_tune: auto`: 1e-4, 3e-4, 1e-3)",
     )
     layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
     warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
-    updates: Updates = Field(4000, description="optimizer steps at the most")
+    updates: Updates = Field(6000, description="optimizer steps at the most, of the rate that is used")
     epochs: Updates | None = Field(None, description="passes over train at the most; none: any")
     minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
     patience: Updates | None = Field(
