@@ -166,7 +166,7 @@ class TeacherSpec(Part):
         ),
     ] = Field(
         FineTuneSpec(),
-        description="`auto` tries several learning rates; `false` for a checkpoint that is tuned "
+        description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is tuned "
         "to the task already",
     )
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
