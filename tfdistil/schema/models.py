@@ -88,7 +88,9 @@ class FineTuneSpec(Part):
     )
     layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
     warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
-    updates: Updates = Field(6000, description="optimizer steps at the most, of the rate that is used")
+    updates: Updates = Field(
+        6000, description="optimizer steps at the most, of the rate that is used"
+    )
     epochs: Updates | None = Field(None, description="passes over train at the most; none: any")
     minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
     patience: Updates | None = Field(
