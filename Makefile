@@ -36,7 +36,7 @@ fuzz: $(READY)
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	rm -rf build/package  # folders are mapped to packages, so types and imports are checked installed
+	rm -rf build  # folders are mapped to packages, so types and imports are checked installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	  --target build/package .
 	cd build/package && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p tfdistil

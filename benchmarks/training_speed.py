@@ -66,20 +66,19 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     from tfdistil.distill.rows import encode_rows
     from tfdistil.distill.stage import run_stage
     from tfdistil.distill.streams import Stream
-    from tfdistil.model_factory import Models, make_teacher
+    from tfdistil.models.graph import Models
     from tfdistil.recipe_file import load_recipe
-    from tfdistil.schema.models import TeacherSpec
+    from tfdistil.schema.models import EncoderSpec
     from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
 
     found = load_recipe(recipe, [*settings, "data.augment=null"])
     base = Path(recipe).parent if Path(recipe).exists() else Path()
     corpus = load_corpus(found, base)
-    teacher = make_teacher(found.teacher_spec(), corpus, found.seed)
     spec = found.models[name]
-    is_teacher = isinstance(spec, TeacherSpec)
-    model: Any = teacher if is_teacher else Models(found, corpus, teacher, base)[name]
+    is_teacher = isinstance(spec, EncoderSpec)
+    model: Any = Models(found, corpus, base)[name]
     stages = [stage for stage in found.distill if stage.student == name]
-    tuning = spec.fine_tune if isinstance(spec, TeacherSpec) else False
+    tuning = spec.fine_tune if isinstance(spec, EncoderSpec) else False
     batch = stages[0].batch_size if stages else tuning.batch_size if tuning else 32
     total = updates + WARM_UP
     stage = StageSpec(

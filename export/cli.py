@@ -89,7 +89,7 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
     from tfdistil.runs import open_run
 
     work = open_run(arguments.run, labelled_only=True)
-    student, spec = work.student(arguments.model), work.recipe.export
+    student, spec = work.model(arguments.model), work.recipe.export
 
     def chosen(name: str) -> Any:
         given = getattr(arguments, name)

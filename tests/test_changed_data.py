@@ -46,9 +46,9 @@ def folder(base, tmp_path) -> RunFolder:
     folder = RunFolder(tmp_path / "run", recipe)
     corpus = load_corpus(recipe, base)
     folder.remember(base=str(base), sources=file_hashes(corpus.files, base))
-    (folder.path / "teacher").mkdir()
-    write_json(folder.path / "teacher" / "task.json", corpus.task.to_json())
-    folder.finish("teacher", 1.0, {})
+    (folder.path / "models" / "teacher").mkdir(parents=True)
+    write_json(folder.path / "models" / "teacher" / "task.json", corpus.task.to_json())
+    folder.finish("models/teacher", 1.0, {})
     return folder
 
 

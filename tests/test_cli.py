@@ -361,9 +361,9 @@ def artefacts_are_whole(run: Path) -> set[str]:
     for path in run.rglob("*.safetensors"):
         if ".partial" not in str(path):
             load_file(path)
-    for name in ("teacher/task.json", "student/featurizer.json", "twin/featurizer.json"):
+    for folder in map(run.joinpath, ("models/teacher", "models/student", "models/twin")):
         # The last file of a folder is there if the folder is.
-        assert (run / name).exists() == (run / name).parent.exists()
+        assert (folder / "task.json").exists() == folder.exists()
     return set(json.loads((run / "manifest.json").read_text("utf-8"))["steps"])
 
 

@@ -127,7 +127,7 @@ def test_they_are_an_error_on_request(folder, ended, capsys):
     error = capsys.readouterr().err
     assert "dev.jsonl:" in error
     assert "unknown tag 'B-period'" in error
-    assert not (out / "teacher").exists()
+    assert not (out / "models").exists()
 
 
 @pytest.fixture

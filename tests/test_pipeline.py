@@ -21,9 +21,9 @@ from tfdistil import Runtime
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.errors import RunError
-from tfdistil.pipeline import run, train_teacher
+from tfdistil.pipeline import run, train_model
 from tfdistil.recipe_file import load_recipe
-from tfdistil.run_folder import RunFolder
+from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.runs import Run, open_run
 
 pytestmark = pytest.mark.slow
@@ -84,13 +84,13 @@ def test_every_artefact_is_there(finished):
     for name in (
         "recipe.yaml",
         "manifest.json",
-        "teacher/model.safetensors",
-        "teacher/config.json",
-        "teacher/tokenizer.json",
-        "teacher/task.json",
-        "student/model.weights.h5",
-        "student/tokenizer.json",
-        "twin/model.weights.h5",
+        "models/teacher/model.safetensors",
+        "models/teacher/config.json",
+        "models/teacher/tokenizer.json",
+        "models/teacher/task.json",
+        "models/student/model.weights.h5",
+        "models/student/tokenizer.json",
+        "models/twin/model.weights.h5",
         "history.csv",
         "student.tflite",
         "metrics.json",
@@ -269,13 +269,13 @@ def test_an_export_that_fails_can_be_allowed_more(copied):
 
 
 def test_a_checkpoint_beside_the_recipe_is_found_from_anywhere(finished, tmp_path):
-    shutil.copytree(finished / "teacher", tmp_path / "recipes" / "mine")
+    shutil.copytree(finished / "models" / "teacher", tmp_path / "recipes" / "mine")
     recipe = load_recipe(TINY, [*SEED, "models.teacher={checkpoint: mine, fine_tune: false}"])
     folder = RunFolder(tmp_path / "run", recipe)
     folder.remember(base=str(tmp_path / "recipes"))
     work = Run(folder, load_corpus(recipe), log()[0])
-    folder.once("teacher", lambda: train_teacher(work))
-    mine, theirs = work.teacher().model, open_run(finished).teacher().model
+    folder.once(model_step("teacher"), lambda: train_model(work, "teacher"))
+    mine, theirs = work.model("teacher").model, open_run(finished).model("teacher").model
     for weight, expected in zip(mine.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, expected)
 
@@ -288,8 +288,8 @@ def test_a_teacher_with_a_seed_of_its_own_is_the_same_for_every_seed(tmp_path):
         corpus = corpus or load_corpus(recipe)  # the demo's sentences have the recipe's seed
         keras.utils.set_random_seed(seed)
         work = Run(RunFolder(tmp_path / str(seed), recipe), corpus, log()[0])
-        train_teacher(work)
-        weights.append((tmp_path / str(seed) / "teacher" / "model.safetensors").read_bytes())
+        train_model(work, "teacher")
+        weights.append((work.folder.path / "models/teacher/model.safetensors").read_bytes())
     assert weights[0] == weights[1]
 
 

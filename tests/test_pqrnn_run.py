@@ -78,19 +78,19 @@ def test_the_twin_is_selected_as_often_as_the_longest_stage(finished):
 def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     folder, metrics = finished
     assert [phase["name"] for phase in metrics["phases"]] == ["float", "quantized", "settled"]
-    student = open_run(folder).student()
+    student = open_run(folder).model("student")
     assert student.arguments["quantize"] == "keras"
-    before = open_run(folder).student("float")
+    before = open_run(folder).model("float")
     assert "quantize" not in before.arguments
     scores = evaluate_run(folder, "float", None, None, None)["dev"]["scores"]
     assert scores["exact_match"] == pytest.approx(metrics["phases"][0]["best"])
     assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
-    assert open_run(folder).student("twin").arguments.get("quantize") is None
+    assert open_run(folder).model("twin").arguments.get("quantize") is None
 
 
 def test_a_model_that_is_not_there_is_named_beside_those_that_are(finished):
     folder, _ = finished
-    there = "there are student, float, twin, teacher, tflite"
+    there = "there are teacher, float, student, twin, tflite"
     with pytest.raises(RunError, match=f"no model 'other'; {there}"):
         evaluate_run(folder, "other", None, None, None)
 

@@ -16,7 +16,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.printable import printable
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import SHIPPED, load_recipe, load_tree, override, parse_recipe
-from tfdistil.schema.models import FineTuneSpec, StudentSpec, TeacherSpec
+from tfdistil.schema.models import EncoderSpec, FineTuneSpec, StudentSpec
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 LINES = """\
@@ -75,7 +75,7 @@ def test_a_recipe_is_typed_and_has_its_defaults(write):
     recipe = load_recipe(write(LINES))
     assert recipe.task.kind == "tags"  # a bare word is the task's kind
     assert recipe.task.continuation is False
-    assert isinstance(recipe.models["teacher"], TeacherSpec)
+    assert isinstance(recipe.models["teacher"], EncoderSpec)
     assert isinstance(recipe.models["student"], StudentSpec)
     assert recipe.student_spec("student").options == {"width": 4}
     assert recipe.teacher_spec().fine_tune == FineTuneSpec(epochs=2)
@@ -275,16 +275,21 @@ def test_weights_are_given_or_learned(write):
         (
             "name: second",
             "name: second\n    student: teacher",
-            ["models.teacher must be a student"],
+            ["r.yaml:8", "teacher needs teacher"],
+        ),
+        ("  student:\n", "  twin: {kind: bilstm}\n  student:\n", ["is called twin"]),
+        (
+            "  student:\n",
+            "  one: {from: two}\n  two: {from: one}\n  student:\n",
+            [":13:", "one begins as two begins as one"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
         ("scratch: {layers: 1}\n    fine_tune:\n      epochs: 2", "kind: bilstm", ["be a teacher"]),
         ("width: 4", "embedding: {of: pretrained}", ["student.embedding.of: pretrained needs a"]),
-        ("  student:\n", "  other: {quantized: nobody}\n  student:\n", ["from 'nobody'"]),
         (
-            "distill:\n  - name: first",
-            "  other: {checkpoint: x}\ndistill:\n  - name: first\n    teacher: other",
-            ["'first' has the teacher 'other'; one with a checkpoint"],
+            "  student:\n",
+            "  other: {from: nobody}\n  student:\n",
+            [":12:", "models.other begins as 'nobody'"],
         ),
         (
             "name: second",
@@ -298,6 +303,19 @@ def test_parts_that_do_not_fit_together(write, old, new, words):
     assert message.startswith("r.yaml")
     for word in words:
         assert word in message
+
+
+def test_keys_of_earlier_versions_name_what_to_write(write):
+    message = message_of(
+        write(
+            changed(
+                "    kind: bilstm\n    width: 4\n    heads: [labels, logits]", "    quantized: x"
+            )
+        )
+    )
+    assert message == (
+        "r.yaml:13: unknown key `models.student.quantized`; write from: NAME and apply: [quantize]"
+    )
 
 
 def test_all_problems_are_told_at_once(write):

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from tfdistil.errors import RunError
 from tfdistil.recipe_file import load_recipe
-from tfdistil.run_folder import RunFolder, versions
+from tfdistil.run_folder import LAYOUT, RunFolder, versions
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,12 @@ def test_a_new_folder_holds_the_resolved_recipe_and_a_manifest(tmp_path, recipe)
     tree = YAML(typ="safe").load((folder.path / "recipe.yaml").read_text("utf-8"))
     assert tree["distill"][0]["optimizer"]["clip"] is None  # defaults are written out
     manifest = json.loads((folder.path / "manifest.json").read_text("utf-8"))
-    assert manifest == {"seed": recipe.seed, "steps": {}, "versions": versions()}
+    assert manifest == {
+        "layout": LAYOUT,
+        "seed": recipe.seed,
+        "steps": {},
+        "versions": versions(),
+    }
     assert {"python", "keras", "tensorflow", "numpy"} <= set(versions())
 
 
@@ -133,7 +138,7 @@ def test_a_recipe_can_be_mended_before_anything_is_made(tmp_path, recipe):
     mended = load_recipe("demo", ["seed=99"])
     folder = RunFolder(tmp_path, mended)
     assert folder.recipe == RunFolder(tmp_path).recipe == mended
-    assert folder.manifest == {"seed": 99, "steps": {}, "versions": versions()}
+    assert folder.manifest == {"layout": LAYOUT, "seed": 99, "steps": {}, "versions": versions()}
     (tmp_path / "phases").mkdir()  # half a step
     with pytest.raises(RunError, match="another recipe"):
         RunFolder(tmp_path, recipe)
@@ -191,6 +196,18 @@ def test_a_step_that_fails_is_done_again(tmp_path, recipe):
         folder.once("teacher", fail)
     assert not RunFolder(tmp_path).is_done("teacher")
     assert folder.once("teacher", lambda: {"parameters": 2}) == {"parameters": 2}
+
+
+def test_a_run_of_the_version_before_is_refused_and_kept(tmp_path, recipe):
+    RunFolder(tmp_path, recipe)
+    manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    del manifest["layout"]
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "recipe.yaml").write_text("models: {student: {quantized: float}}")
+    for given in (None, recipe):
+        with pytest.raises(RunError, match=r"another version of tfdistil .* use that version: \d"):
+            RunFolder(tmp_path, given)
+    assert json.loads((tmp_path / "manifest.json").read_text("utf-8")) == manifest
 
 
 def test_facts_of_the_run_are_remembered(tmp_path, recipe):

@@ -15,10 +15,10 @@ from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
-from tfdistil.model_factory import Models
-from tfdistil.pipeline import distill, train_teacher
+from tfdistil.models.graph import Models
+from tfdistil.pipeline import train_model
 from tfdistil.recipe_file import SHIPPED, load_recipe
-from tfdistil.run_folder import RunFolder
+from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.runs import Run
 
 pytestmark = pytest.mark.slow
@@ -61,8 +61,8 @@ def open_tiny(folder: Path, base: str) -> Run:
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory) -> Path:
     work = open_tiny(tmp_path_factory.mktemp("teacher"), "d1")
-    train_teacher(work)
-    return work.folder.path / "teacher"
+    train_model(work, "teacher")
+    return work.folder.path / model_step("teacher")
 
 
 def test_every_schedule_is_here():
@@ -90,18 +90,17 @@ def moved(before: dict[str, list[np.ndarray]], after: dict[str, list[np.ndarray]
 @pytest.mark.parametrize("name", PHASES)
 def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     work = open_tiny(tmp_path, name)
-    work.folder.once(
-        "teacher", lambda: shutil.copytree(teacher, work.folder.path / "teacher") and {}
-    )
-    work.folder.once("student", lambda: distill(work))
-    facts = work.folder.facts("student")
+    trained, own = model_step("teacher"), model_step("student")
+    work.folder.once(trained, lambda: shutil.copytree(teacher, work.folder.path / trained) and {})
+    work.folder.once(own, lambda: train_model(work, "student"))
+    facts = work.folder.facts(own)
     assert [phase["name"] for phase in facts["phases"]] == PHASES[name]
-    assert facts["updates"] == sum(phase["updates"] for phase in facts["phases"]) > 0
-    student = work.student()
+    assert all(phase["updates"] > 0 for phase in facts["phases"])
+    student = work.model("student")
     final = groups_of(student.model)
     rows = encode_rows(work.corpus.dev, student.featurizer, work.corpus.task)
     heads = {stage.name: stage.terms[0].head for stage in work.recipe.distill}
-    models = Models(work.recipe, work.corpus, work.teacher(), tmp_path)
+    models = Models(work.recipe, work.corpus, tmp_path, made={"teacher": work.model("teacher")})
     last, changed = groups_of(models.fresh("student").model), set()
     for phase in facts["phases"]:
         student.model.load_weights(

@@ -20,13 +20,13 @@ from tfdistil.cli import main
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.errors import ExportError, RecipeError, RunError
-from tfdistil.model_factory import load_student
+from tfdistil.models.record import load_model
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import load_recipe
-from tfdistil.run_folder import RunFolder
+from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.sweep import sweep
 from tfdistil.sweep_points import plan_sweep, sweep_points
-from tfdistil.teacher_sharing import take_signals, take_teacher, teacher_key
+from tfdistil.teacher_sharing import TEACHER, take_signals, take_teacher, teacher_key
 
 TINY = Path(__file__).with_name("tiny.yaml")
 WIDTH = "models.student.width"
@@ -109,9 +109,9 @@ def test_labels_count_and_origins_do_not():
 
 def make_source(folder: Path) -> RunFolder:
     source = RunFolder(folder, load_recipe(TINY))
-    source.finish("teacher", 12.5, {"parameters": 5})
-    (folder / "teacher").mkdir()
-    (folder / "teacher" / "model.safetensors").write_bytes(b"weights")
+    source.finish(TEACHER, 12.5, {"parameters": 5})
+    (folder / TEACHER).mkdir(parents=True)
+    (folder / TEACHER / "model.safetensors").write_bytes(b"weights")
     for name in ("train-1", "transfer-2.partial"):
         (folder / "cache" / name).mkdir(parents=True)
         (folder / "cache" / name / "offsets.npy").write_bytes(b"offsets")
@@ -119,7 +119,7 @@ def make_source(folder: Path) -> RunFolder:
     (folder / "benchmark" / "teacher.tflite").write_bytes(b"converted")
     (folder / "history.csv").write_text(
         "model,phase,epoch,updates,name,value\n"
-        "encoder,pretrain,0,0,loss,5\nteacher,fine_tune,0,0,loss,4\nstudent,joint,0,0,loss,3\nstu"
+        "teacher-body,pretrain,0,0,loss,5\nteacher,fine_tune,0,0,loss,4\nstudent,joint,0,0,loss,3\nstu"
     )
     return source
 
@@ -136,15 +136,15 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
     take_teacher(source, target)
     take_signals(source, target)
     again = RunFolder(tmp_path / "b")
-    assert again.facts("teacher") == {"parameters": 5, "taken_from": str(source.path)}
-    assert again.manifest["steps"]["teacher"]["seconds"] < 12.5
-    weights = again.path / "teacher" / "model.safetensors"
+    assert again.facts(TEACHER) == {"parameters": 5, "taken_from": str(source.path)}
+    assert again.manifest["steps"][TEACHER]["seconds"] < 12.5
+    weights = again.path / TEACHER / "model.safetensors"
     assert weights.read_bytes() == b"weights"
-    assert weights.samefile(source.path / "teacher" / "model.safetensors") == links
+    assert weights.samefile(source.path / TEACHER / "model.safetensors") == links
     assert [path.name for path in (again.path / "cache").iterdir()] == ["train-1"]
     assert (again.path / "benchmark" / "teacher.tflite").read_bytes() == b"converted"
     models = [line.split(",")[0] for line in (again.path / "history.csv").read_text().splitlines()]
-    assert models == ["model", "encoder", "teacher"]
+    assert models == ["model", "teacher-body", "teacher"]
     weights.unlink()
     take_teacher(source, again)  # it is done, so nothing happens
     assert not weights.exists()
@@ -168,10 +168,10 @@ def runs(monkeypatch, tmp_path_factory) -> list[str]:
         if recipe.seed == 99:
             raise ExportError("the drop is 9 points; 0.5 may be lost")
         folder = RunFolder(out, recipe)
-        (out / "teacher").mkdir(exist_ok=True)
-        folder.once("teacher", lambda: {"parameters": 1})
+        (out / TEACHER).mkdir(parents=True, exist_ok=True)
+        folder.once(TEACHER, lambda: {"parameters": 1})
         folder.adopt_recipe()
-        for step in ("student", "export"):
+        for step in (model_step("student"), "export"):
             folder.finish(step, 1.0, {})
         for name in ("metrics.json", "report.html", "MODEL_CARD.md"):
             (out / name).write_text(json.dumps(metrics))
@@ -358,10 +358,10 @@ def swept(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_the_teacher_is_trained_once(swept):
     first, second = (RunFolder(swept / name) for name in ("width=16", "width=8"))
-    for name in ("teacher/model.safetensors", "teacher/tokenizer.json"):
+    for name in (f"{TEACHER}/model.safetensors", f"{TEACHER}/tokenizer.json"):
         assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
-    assert second.facts("teacher")["taken_from"] == str(first.path)
-    times = [folder.manifest["steps"]["teacher"]["seconds"] for folder in (first, second)]
+    assert second.facts(TEACHER)["taken_from"] == str(first.path)
+    times = [folder.manifest["steps"][TEACHER]["seconds"] for folder in (first, second)]
     assert times[1] < 1 < times[0]
     caches = [{path.name for path in folder.path.glob("cache/*")} for folder in (first, second)]
     assert caches[0] == caches[1]
@@ -399,7 +399,8 @@ def test_a_point_is_what_a_run_of_its_recipe_alone_would_be(swept, tmp_path):
     run(load_recipe(TINY, [*SHORT, f"{WIDTH}=8"]), alone, TINY.parent, log()[0])
     for name in ("student.tflite", "predictions/teacher.test.jsonl"):
         assert (alone / name).read_bytes() == (swept / "width=8" / name).read_bytes(), name
-    mine, theirs = (load_student(of / "student").model for of in (alone, swept / "width=8"))
+    folders = (of / model_step("student") for of in (alone, swept / "width=8"))
+    mine, theirs = (load_model(folder).model for folder in folders)
     for weight, expected in zip(mine.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, expected)
 

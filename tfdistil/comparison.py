@@ -15,7 +15,7 @@ from tfdistil.data.example import Example
 from tfdistil.evaluation import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
-from tfdistil.run_folder import versions
+from tfdistil.run_folder import model_step, versions
 from tfdistil.tasks import Prediction, Task
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ KINDS = {
     "tflite": "student {quantize}",
 }
 """Kinds of systems in the order of the tables, and what they are called."""
+
+MODELS = {kind: "student" if kind == "tflite" else kind for kind in KINDS}
+"""The model that a kind of system is."""
 
 EVALUATIONS = ("evaluate", "evaluate_file")
 """The steps that leave predictions: of what was trained, and of the file."""
@@ -71,9 +74,7 @@ def compare(work: Run) -> dict[str, Any]:
             {
                 "name": name[kind],
                 "kind": kind,
-                "parameters": folder.facts("teacher" if kind == "teacher" else "student")[
-                    "parameters"
-                ],
+                "parameters": folder.facts(model_step(MODELS[kind]))["parameters"],
                 "bytes": latency[kind]["bytes"] if kind in latency else None,
                 "scores": scores[kind],
                 "latency": latency.get(kind),
@@ -107,11 +108,12 @@ def compare(work: Run) -> dict[str, Any]:
         "examples": [_text(e) for e in (corpus.test or corpus.dev)[:3]],
         "data": corpus.counts,
         "unknown_labels": corpus.unknown_labels,
-        "phases": folder.facts("student").get("phases", []),
+        "phases": work.phases("student"),
         "languages": corpus.languages,
         "export": folder.facts("export"),
         "wall_clock_s": {
-            step: facts["seconds"] for step, facts in folder.manifest["steps"].items()
+            step.removeprefix(model_step("")): facts["seconds"]
+            for step, facts in folder.manifest["steps"].items()
         },
         "environment": environment(),
         "monitors": {"pretrain": "loss", **{s.name: s.stop.monitor for s in recipe.distill}},

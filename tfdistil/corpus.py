@@ -19,7 +19,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.progress import Counter
 from tfdistil.recipe import Recipe
 from tfdistil.schema.data import DataSpec, LowResourceSpec, SourceSpec
-from tfdistil.schema.models import TeacherSpec
+from tfdistil.schema.models import EncoderSpec
 from tfdistil.tasks import TASKS, Task, unknown_labels
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
@@ -215,7 +215,7 @@ def _workshop(
     teacher = recipe.models.get("teacher")
     workshop = Workshop(
         base,
-        checkpoint=teacher.checkpoint if isinstance(teacher, TeacherSpec) else None,
+        checkpoint=teacher.checkpoint if isinstance(teacher, EncoderSpec) else None,
         split=lambda text: [word for word, _, _ in splitter.split(text)],
     )
     return workshop if counter is None else replace(workshop, counter=counter)

@@ -37,7 +37,7 @@ def export_step(work: Run) -> dict[str, Any]:
     from tfdistil.export.exporter import export_student
 
     work.screen.line("export")
-    student, corpus, spec = work.student(), work.corpus, work.recipe.export
+    student, corpus, spec = work.model("student"), work.corpus, work.recipe.export
     length = work.export_length()
     result = export_student(
         student.model,
@@ -84,7 +84,7 @@ def benchmark_step(work: Run) -> dict[str, Any]:
     work.screen.line("benchmark")
     return benchmark_run(
         work.folder.path / "student.tflite",
-        work.teacher().model,
+        work.model("teacher").model,
         queries=work.recipe.benchmark.queries,
         reference=work.recipe.benchmark.reference,
         folder=work.folder.path / "benchmark",

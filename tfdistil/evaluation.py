@@ -106,7 +106,7 @@ def evaluate_run(
     language: str | None,
     limit: int = 10,
 ) -> Evaluation:
-    """Score a model of a run: ``teacher``, ``tflite`` or a student (`Run.student_names`).
+    """Score a model of a run: ``tflite`` or one of `Run.model_names`.
 
     Raises:
         RunError: not a run folder, no such model, it is not trained yet, or without other data: the
@@ -117,7 +117,7 @@ def evaluate_run(
     from tfdistil.runs import open_models, open_run
 
     work = open_run(folder, labelled_only=True) if data is None else open_models(folder)
-    models = (*work.student_names(), "teacher", "tflite")
+    models = (*work.model_names(), "tflite")
     if model not in models:
         raise RunError(f"{folder}: no model {model!r}; there are {', '.join(models)}")
     sets = work.corpus.score_sets()
@@ -138,7 +138,7 @@ def predictions_of(work: Run, model: str, examples: Sequence[Example]) -> list[P
 
     if model == "tflite":
         return runtime_predictions(Runtime(work.folder.path / "student.tflite"), examples)
-    system: Any = work.teacher() if model == "teacher" else work.student(model)
+    system = work.model(model)
     predictor = Predictor(system.model, work.corpus.task, work.head(model))
     return predictor.predict(encode_rows(examples, system.featurizer, None))
 

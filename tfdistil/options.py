@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tfdistil.printable import shown
+from tfdistil.printable import listed, shown
 
 
 def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
@@ -22,6 +23,32 @@ def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> st
         if not fits(value, hint):
             return f"option {name!r} is {shown(value)}, expected {_described(hint)}"
     return None
+
+
+def wrong_call(
+    table: Mapping[str, Callable[..., Any]],
+    what: str,
+    name: str,
+    options: Mapping[str, Any],
+    given: int,
+) -> str | None:
+    """What is wrong with a registered function that a recipe names, and the options it gives it.
+
+    Args:
+        table: functions by name.
+        what: they are called.
+        name: in the recipe.
+        options: by name.
+        given: how many of the function's parameters come first and are no options.
+    """
+    if name not in table:
+        return f"unknown {what} {name!r}; there are {', '.join(table)}"
+    known = list(inspect.signature(table[name]).parameters)[given:]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        return f"{name} has no option {listed(unknown)}; it has {', '.join(known) or 'none'}"
+    wrong = wrong_option(table[name], options)
+    return wrong and f"{name}: {wrong}"
 
 
 def _described(hint: Any) -> str:

@@ -2,18 +2,18 @@
 
 The steps and what they make::
 
-    teacher/    the fine-tuned teacher, a Hugging Face folder
-    cache/      the teacher's signals on train, dev and transfer
-    student/    the distilled student, in it what it goes on from; phases/ has the weights after
-                each phase
-    twin/       the same student, trained on the labels alone
+    models/NAME/   each model of the recipe's plan, after those it needs; phases/ has its weights
+                   after each phase, cache/ the signals of its teacher
+    models/twin/   the student once more, trained on the labels alone
     student.tflite, metrics.json, report.html, MODEL_CARD.md
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,23 +26,16 @@ from tfdistil.console import ProgressBar, Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
-from tfdistil.files import beside, new_folder
+from tfdistil.files import new_folder
 from tfdistil.held_out import mlm_sets, sets_of
-from tfdistil.model_checks import check_students, check_tables, plain_students
-from tfdistil.model_factory import (
-    Models,
-    Teacher,
-    copy_body,
-    make_teacher,
-    masking_for,
-    save_student,
-    save_teacher,
-    with_mlm_head,
-)
+from tfdistil.models.checks import check_models, check_tables, plain_students
+from tfdistil.models.graph import Models
+from tfdistil.models.masked_language import copy_body, masking_for, with_mlm_head
+from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.recipe import Recipe
-from tfdistil.run_folder import RunFolder
-from tfdistil.runs import Run
-from tfdistil.schema.models import PretrainSpec
+from tfdistil.run_folder import RunFolder, model_step
+from tfdistil.runs import TWIN, Run
+from tfdistil.schema.models import EncoderSpec, PretrainSpec
 from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
 from tfdistil.tasks import describe_unknown
 
@@ -76,7 +69,7 @@ def run(
             refuse_changed_data(folder, base)
             folder.adopt_recipe()
             folder.remember(base=str(base))
-            check_students(recipe, base)
+            check_models(recipe, base)
             corpus = load_corpus(recipe, base, screen.counter)
             folder.remember(sources=file_hashes(corpus.files, base))
             counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
@@ -85,10 +78,11 @@ def run(
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
             work = Run(folder, corpus, screen)
-            folder.once("teacher", lambda: train_teacher(work))
-            folder.once("student", lambda: distill(work))
+            untrained = {} if any(map(work.is_trained, recipe.plan())) else check_stages(work)
+            for name in recipe.plan():
+                folder.once(model_step(name), partial(train_model, work, name, untrained))
             if recipe.twin:
-                folder.once("twin", lambda: train_twin(work))
+                folder.once(model_step(TWIN), lambda: train_twin(work))
             return _deliver(work)
     except KeyboardInterrupt:
         screen.line(f"\nstopped; to go on from here, give the same recipe and --out {out} again")
@@ -115,71 +109,95 @@ def _schedule(work: Run, models: dict[str, Any], seed: int) -> Schedule:
     )
 
 
-def train_teacher(work: Run) -> dict[str, Any]:
-    """Fine-tune the teacher on the labels (or take it as it is) and save it."""
-    spec = work.recipe.teacher_spec()
-    work.screen.line("teacher")
-    teacher = untrained_teacher(work)
-    check_stages(work, teacher)
-    if spec.scratch is not None and spec.scratch.pretrain is not None:
-        _pretrain(work, teacher, spec.scratch.pretrain)
-    facts: dict[str, Any] = {"parameters": teacher.model.count_params()}
-    if spec.fine_tune is not False:
-        schedule = _schedule(work, {"teacher": teacher}, work.recipe.teacher_seed)
-        passes = f"{spec.fine_tune.epochs} passes or " if spec.fine_tune.epochs else ""
-        minutes = f" or {spec.fine_tune.minutes:g} minutes" if spec.fine_tune.minutes else ""
-        work.screen.line(
-            f"  fine-tuning until dev stops rising, {passes}{spec.fine_tune.updates:,} updates"
-            f"{minutes} at the most"
-        )
-        tuned = fine_tune(schedule, "teacher", spec.fine_tune)
-        facts["fine_tune"] = asdict(tuned)
-        if not tuned.flat:
-            work.screen.line(
-                "  the budget of fine-tuning ended before dev stopped rising: give "
-                "models.teacher.fine_tune more updates, or minutes, for a better teacher"
-            )
-    with new_folder(work.folder.path / "teacher") as target:
-        save_teacher(teacher, work.corpus.task, target)
+def train_model(
+    work: Run, name: str, untrained: Mapping[str, ModelRecord] | None = None
+) -> dict[str, Any]:
+    """Make a model as the recipe says, train it through its stages and save it.
+
+    Args:
+        work: the models that it needs are trained.
+        name: of the model.
+        untrained: models that are made already.
+    """
+    work.screen.line(name)
+    made = {key: record for key, record in (untrained or {}).items() if key == name}
+    models = Models(work.recipe, work.corpus, work.base, _trained(work), made)
+    record = models[name]
+    for fact, count in record.facts.items():
+        work.screen.line(f"  {fact.replace('_', ' ')} {count:,}")
+    facts: dict[str, Any] = {"parameters": record.model.count_params(), "inputs": record.facts}
+    spec, schedule = work.recipe.models[name], _schedule(work, models, work.recipe.seed_of(name))
+    if isinstance(spec, EncoderSpec):
+        facts |= _tune(work, name, spec, record, schedule)
+    schedule.run(work.recipe.stages_of(name))
+    facts["phases"] = [asdict(result) for result in schedule.done.get(name, [])]
+    with new_folder(work.folder.path / model_step(name)) as target:
+        save_model(record, work.corpus.task, target)
     return facts
 
 
-def untrained_teacher(work: Run) -> Teacher:
-    """The teacher as it is before training: its checkpoint, or one made from nothing."""
-    spec = work.recipe.teacher_spec()
-    if spec.checkpoint is not None:
-        checkpoint = beside(_base(work), spec.checkpoint)
-        spec = spec.model_copy(update={"checkpoint": checkpoint})
-    return make_teacher(spec, work.corpus, work.recipe.teacher_seed)
+def _trained(work: Run) -> Callable[[str], ModelRecord | None]:
+    return lambda name: work.model(name) if work.is_trained(name) else None
 
 
-def check_stages(work: Run, teacher: Teacher) -> None:
+def _tune(
+    work: Run, name: str, spec: EncoderSpec, record: ModelRecord, schedule: Schedule
+) -> dict[str, Any]:
+    """The stages of an encoder that its own entry asks for: pre-training and fine-tuning."""
+    if spec.scratch is not None and spec.scratch.pretrain is not None:
+        _pretrain(work, name, record, spec.scratch.pretrain)
+    if spec.fine_tune is False:
+        return {}
+    passes = f"{spec.fine_tune.epochs} passes or " if spec.fine_tune.epochs else ""
+    minutes = f" or {spec.fine_tune.minutes:g} minutes" if spec.fine_tune.minutes else ""
+    work.screen.line(
+        f"  fine-tuning until dev stops rising, {passes}{spec.fine_tune.updates:,} updates"
+        f"{minutes} at the most"
+    )
+    tuned = fine_tune(schedule, name, spec.fine_tune)
+    if not tuned.flat:
+        work.screen.line(
+            "  the budget of fine-tuning ended before dev stopped rising: give "
+            f"models.{name}.fine_tune more updates, or minutes, for a better teacher"
+        )
+    return {"fine_tune": asdict(tuned)}
+
+
+def check_stages(
+    work: Run, made: Mapping[str, ModelRecord] | None = None
+) -> dict[str, ModelRecord]:
     """Find out what the schedule asks for in vain now, not after hours of fine-tuning.
 
     Args:
         work: nothing is written to its folder.
-        teacher: before or after its training.
+        made: models that are made already, trained or not.
+
+    Returns:
+        The encoders of the recipe as they are before training.
 
     Raises:
-        RecipeError: a student or a stage that does not fit, see `Schedule.check`.
+        RecipeError: a model or a stage that does not fit, see `Schedule.check`.
     """
-    check_tables(work.recipe, teacher, _base(work))
-    models = _models(work, teacher, plain_students(work.recipe))
+    models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
+    check_tables(work.recipe, models["teacher"], work.base)
     schedule = _schedule(work, models, work.recipe.seed)
     for stage in work.recipe.distill:
         schedule.check(stage)
+    specs = work.recipe.models
+    return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}
 
 
-def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
+def _pretrain(work: Run, name: str, record: ModelRecord, spec: PretrainSpec) -> None:
     """Masked-language pre-training: one stage on a stream that is masked afresh in each pass."""
-    model = with_mlm_head(teacher, work.recipe.teacher_seed)
-    masking = masking_for(teacher, spec.probability)
+    seed, body = work.recipe.seed_of(name), f"{name}-body"
+    encoder = with_mlm_head(record, seed)
+    masking = masking_for(record, spec.probability)
     schedule = Schedule(
-        {"encoder": Teacher(model, teacher.featurizer)},
-        mlm_sets(work.corpus, work.recipe.teacher_seed),
+        {body: encoder},
+        mlm_sets(work.corpus, seed),
         work.corpus.task,
         work.folder.path,
-        seed=work.recipe.teacher_seed,
+        seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(work.screen, phase, updates)],
         transforms={"mlm": masking, "mlm_held_out": masking},
     )
@@ -187,7 +205,7 @@ def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
         name="pretrain",
         terms=[TermSpec(loss="masked_lm", stream="mlm", head="logits")],
         teacher=None,
-        student="encoder",
+        student=body,
         optimizer=OptimizerSpec(
             high=spec.learning_rate, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1.0
         ),
@@ -201,38 +219,7 @@ def _pretrain(work: Run, teacher: Teacher, spec: PretrainSpec) -> None:
         ),
     )
     schedule.run([stage])
-    copy_body(model, teacher.model)
-
-
-def distill(work: Run) -> dict[str, Any]:
-    """Train the student through the recipe's stages and save it."""
-    work.screen.line("student")
-    models = _models(work, work.teacher(), work.recipe)
-    facts = models[work.recipe.lineage("student")[-1]].facts
-    for name, count in facts.items():
-        work.screen.line(f"  {name.replace('_', ' ')} {count:,}")
-    schedule = _schedule(work, models, work.recipe.seed)
-    updates = schedule.run(work.recipe.distill)
-    lineage = work.recipe.lineage("student")[::-1]
-    with new_folder(work.folder.path / "student") as target:
-        save_student(models["student"], target)
-        for name in lineage[:-1]:
-            save_student(models[name], target / name)
-    return {
-        "parameters": models["student"].model.count_params(),
-        "updates": sum(updates.get(name, 0) for name in lineage),
-        "phases": [asdict(result) for name in lineage for result in schedule.done.get(name, [])],
-        "inputs": facts,
-    }
-
-
-def _models(work: Run, teacher: Teacher, recipe: Recipe) -> Models:
-    return Models(recipe, work.corpus, teacher, _base(work))
-
-
-def _base(work: Run) -> Path:
-    """What relative paths in the recipe are relative to."""
-    return Path(work.folder.manifest.get("base", "."))
+    copy_body(encoder.model, record.model)
 
 
 def train_twin(work: Run) -> dict[str, Any]:
@@ -244,13 +231,13 @@ def train_twin(work: Run) -> dict[str, Any]:
     """
     recipe = work.recipe
     work.screen.line("student without distillation")
-    twin = _models(work, work.teacher(), recipe).fresh("student")
     lineage = recipe.lineage("student")
+    twin = Models(recipe, work.corpus, work.base, _trained(work)).fresh(lineage[-1])
     groups = [stage.groups for stage in recipe.distill if stage.student == lineage[-1]]
-    facts = work.folder.facts("student")
-    updates, made = facts["updates"], Counter[str]()
-    for phase in facts["phases"]:
+    made = Counter[str]()
+    for phase in work.phases("student"):
         made[phase["name"].partition(".")[0]] += phase["updates"]
+    updates = made.total()
     stages = [stage for stage in recipe.distill if stage.student in lineage]
     longest = max(stages, key=lambda stage: made[stage.name])
     every = longest.stop.every or max(1, updates // (longest.stop.epochs or PASSES))
@@ -258,15 +245,15 @@ def train_twin(work: Run) -> dict[str, Any]:
         name="labels_only",
         terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
         teacher=None,
-        student="twin",
+        student=TWIN,
         groups=None if None in groups else list(dict.fromkeys(chain(*filter(None, groups)))),
         optimizer=longest.optimizer,
         batch_size=longest.batch_size,
         stop=StopSpec(updates=updates, every=every),
     )
-    _schedule(work, {"twin": twin}, recipe.seed).run([stage])
-    with new_folder(work.folder.path / "twin") as target:
-        save_student(twin, target)
+    _schedule(work, {TWIN: twin}, recipe.seed).run([stage])
+    with new_folder(work.folder.path / model_step(TWIN)) as target:
+        save_model(twin, work.corpus.task, target)
     return {
         "parameters": twin.model.count_params(),
         "updates": updates,

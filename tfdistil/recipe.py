@@ -14,7 +14,8 @@ from pydantic import Field, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from tfdistil.schema.data import DataSpec, TaskSpec
-from tfdistil.schema.models import ModelSpec, QuantizedSpec, StudentSpec, TeacherSpec
+from tfdistil.schema.graph import MisplacedError, in_order
+from tfdistil.schema.models import DerivedSpec, EncoderSpec, ModelSpec, StudentSpec
 from tfdistil.schema.parts import Float, Name, Part, Rows, Seed, Whole
 from tfdistil.schema.stages import StageSpec
 
@@ -85,68 +86,115 @@ class Recipe(Part):
             if name not in self.models:
                 raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
         self.teacher_spec()
-        for name, spec in self.models.items():
-            if not isinstance(spec, TeacherSpec):
-                of = self.student_spec(name).embedding.of
-                if of == "pretrained" and self.teacher_spec().checkpoint is None:
-                    raise ValueError(
-                        f"models.{name}.embedding.of: pretrained needs a teacher with a checkpoint"
-                    )
+        if self.twin and "twin" in self.models:
+            raise MisplacedError(
+                "the student without distillation is called twin; name this model otherwise, or "
+                "set twin: false",
+                *("models", "twin"),
+            )
+        for name in self.models:
+            self._check_model(name)
         for stage in self.distill:
-            student = self.student_spec(stage.student)
-            heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
-            for head in sorted(set(heads) - set(student.heads)):
-                raise ValueError(
-                    f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
-                    f"has {student.heads}"
-                )
-            if stage.teacher is not None and stage.teacher not in self.models:
-                raise ValueError(f"stage {stage.name!r} names the unknown model {stage.teacher!r}")
-            if stage.teacher != "teacher" and isinstance(
-                self.models.get(stage.teacher or ""), TeacherSpec
-            ):
-                raise ValueError(
-                    f"stage {stage.name!r} has the teacher {stage.teacher!r}; one with a "
-                    "checkpoint or scratch is called teacher, any other is a student"
-                )
+            self._check_stage(stage)
         if self.export.head not in self.student_spec("student").heads:
             raise ValueError(f"export.head {self.export.head!r} is no head of the student")
+        self.plan()
         return self
 
-    def lineage(self, name: str) -> tuple[str, ...]:
-        """A model and those it goes on from, the first one last.
+    def _check_model(self, name: str) -> None:
+        spec = self.models[name]
+        if isinstance(spec, DerivedSpec) and spec.from_ not in self.models:
+            raise MisplacedError(
+                f"models.{name} begins as {spec.from_!r}, which is no model; there are "
+                f"{', '.join(self.models)}",
+                *("models", name, "from"),
+            )
+        self.lineage(name)
+        pretrained = isinstance(spec, StudentSpec) and spec.embedding.of == "pretrained"
+        if pretrained and self.teacher_spec().checkpoint is None:
+            raise MisplacedError(
+                f"models.{name}.embedding.of: pretrained needs a teacher with a checkpoint",
+                *("models", name, "embedding", "of"),
+            )
+
+    def _check_stage(self, stage: StageSpec) -> None:
+        for key, name in (("student", stage.student), ("teacher", stage.teacher)):
+            if name is not None and name not in self.models:
+                raise ValueError(
+                    f"stage {stage.name!r} has the {key} {name!r}; there are the models "
+                    f"{', '.join(self.models)}"
+                )
+        origin = self.models[self.lineage(stage.student)[-1]]
+        if isinstance(origin, StudentSpec):
+            heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
+            for head in sorted(set(heads) - set(origin.heads)):
+                raise ValueError(
+                    f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
+                    f"has {origin.heads}"
+                )
+
+    def needs(self, name: str) -> tuple[str, ...]:
+        """The models that have to be trained before one: what it begins as, and its teachers."""
+        spec = self.models[name]
+        found = [spec.from_] if isinstance(spec, DerivedSpec) else []
+        if isinstance(spec, StudentSpec):
+            found.append("teacher")  # whose pieces, vectors and width it has
+        found += [stage.teacher for stage in self.stages_of(name) if stage.teacher is not None]
+        return tuple(dict.fromkeys(found))
+
+    def plan(self) -> tuple[str, ...]:
+        """The models that a run makes, each after those it needs.
+
+        These are the student, all that stages train, and what these need.
 
         Raises:
-            ValueError: one of them goes on from itself, or from no model.
+            MisplacedError: models that need each other.
+        """
+        wanted = ["teacher", *(stage.student for stage in self.distill), "student"]
+        needs: dict[str, tuple[str, ...]] = {}
+        while wanted:
+            name = wanted.pop()
+            if name not in needs:
+                needs[name] = self.needs(name)
+                wanted += needs[name]
+        return in_order({name: needs[name] for name in self.models if name in needs})
+
+    def stages_of(self, name: str) -> list[StageSpec]:
+        """The stages that train a model, in order."""
+        return [stage for stage in self.distill if stage.student == name]
+
+    def lineage(self, name: str) -> tuple[str, ...]:
+        """A model and those it begins as, the first one last.
+
+        Raises:
+            MisplacedError: one of them begins as itself.
         """
         names = [name]
-        while isinstance(spec := self.models.get(names[-1]), QuantizedSpec):
-            if spec.quantized in names or spec.quantized not in self.models:
-                raise ValueError(
-                    f"models.{names[-1]} goes on from {spec.quantized!r}; name another student of "
-                    f"{sorted(self.models)}"
-                )
-            names.append(spec.quantized)
+        while isinstance(spec := self.models[names[-1]], DerivedSpec):
+            if spec.from_ in names:
+                circle = " begins as ".join((*names, spec.from_))
+                raise MisplacedError(f"{circle}", "models", names[-1], "from")
+            names.append(spec.from_)
         return tuple(names)
 
     def student_spec(self, name: str) -> StudentSpec:
-        """What the student of that name, or the one it goes on from, is made by."""
-        spec = self.models.get(self.lineage(name)[-1])
+        """What the student of that name, or the one it begins as, is made by."""
+        spec = self.models[self.lineage(name)[-1]]
         if not isinstance(spec, StudentSpec):
             raise ValueError(f"models.{name} must be a student, with a kind such as bilstm")
         return spec
 
-    def teacher_spec(self, name: str = "teacher") -> TeacherSpec:
+    def teacher_spec(self, name: str = "teacher") -> EncoderSpec:
         """The entry of ``models`` of that name, which must be a teacher."""
         spec = self.models.get(name)
-        if not isinstance(spec, TeacherSpec):
+        if not isinstance(spec, EncoderSpec):
             raise ValueError(f"models.{name} must be a teacher, with a checkpoint or scratch")
         return spec
 
-    @property
-    def teacher_seed(self) -> int:
-        """What everything random in the teacher's making starts from."""
-        own = self.teacher_spec().seed
+    def seed_of(self, name: str) -> int:
+        """What everything random in a model's making and training starts from."""
+        spec = self.models[name]
+        own = spec.seed if isinstance(spec, EncoderSpec) else None
         return self.seed if own is None else own
 
     def to_yaml(self) -> str:

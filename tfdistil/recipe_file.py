@@ -17,6 +17,11 @@ from tfdistil.recipe import Recipe
 from tfdistil.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parent / "recipes"
+RENAMED = {
+    "quantized": "write from: NAME and apply: [quantize]",
+    "engine": "it is an option: apply: [{kind: quantize, engine: NAME}]",
+}
+"""Keys of earlier versions, and what to write now."""
 MOST_PROBLEMS = 20
 """Lines of an error; what one slip breaks in a long list is told by the first of them."""
 
@@ -36,7 +41,8 @@ def _line_of(node: Any, location: Sequence[int | str]) -> int | None:
 
 def _describe(error: Any, location: str) -> str:
     if error["type"] == "extra_forbidden":
-        return f"unknown key `{location}`"
+        key = location.rpartition(".")[2]
+        return f"unknown key `{location}`" + (f"; {RENAMED[key]}" if key in RENAMED else "")
     message = error["msg"].removeprefix("Value error, ")
     came = "" if isinstance(error["input"], Mapping) else f"; got {shown(error['input'])}"
     return f"`{location}`: {message}{came}" if location else message
@@ -60,7 +66,8 @@ def parse_recipe(tree: Any, name: str = "recipe") -> Recipe:
         lines = []
         for error in problems.errors():
             location = [part for part in error["loc"] if part not in BRANCHES]
-            line = _line_of(tree, location)
+            culprit = getattr(error.get("ctx", {}).get("error"), "keys", ())
+            line = _line_of(tree, [*location, *culprit])
             where = f"{name}:{line}" if line else name
             lines.append(f"{where}: {_describe(error, _dotted(location))}")
         if len(lines) > MOST_PROBLEMS:

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
-from tfdistil.schema.models import StudentSpec, TeacherSpec
+from tfdistil.schema.models import DerivedSpec, EncoderSpec, StudentSpec
 from tfdistil.students import GIVEN, STUDENTS
 
 INTRODUCTION = """\
@@ -50,7 +51,7 @@ def reference() -> str:
     for path, model in parts(Recipe):
         paths.setdefault(model, []).append(path)
     sections = [section(model, places) for model, places in paths.items()]
-    return "\n".join([INTRODUCTION, *sections, students(), objectives()])
+    return "\n".join([INTRODUCTION, *sections, students(), transforms(), objectives()])
 
 
 def parts(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -76,9 +77,9 @@ def nested(annotation: Any, suffix: str = "") -> Iterator[tuple[str, type[BaseMo
 
 def section(model: type[BaseModel], places: list[str]) -> str:
     """A heading, what the mapping is, and a row per key."""
-    kinds = {TeacherSpec: " (a teacher)", StudentSpec: " (a student)"}
+    kinds = {EncoderSpec: " (encoder)", StudentSpec: " (student)", DerivedSpec: " (another model)"}
     title = ", ".join(f"`{place}`" for place in places) if places != [""] else "Top level"
-    rows = [row(name, field) for name, field in model.model_fields.items()]
+    rows = [row(field.alias or name, field) for name, field in model.model_fields.items()]
     return "\n".join(
         [
             f"## {title}{kinds.get(model, '')}",
@@ -152,7 +153,7 @@ def show(value: Any) -> str:
         return "all defaults"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"`[{', '.join(map(str, value))}]`"
     if isinstance(value, Mapping):
         return "`{}`"
@@ -182,6 +183,15 @@ def students() -> str:
     for name, student in sorted(STUDENTS.items()):
         keys = signature(student.__init__, GIVEN | {"self"})
         lines.append(f"| `{name}` | {first_line(student)} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def transforms() -> str:
+    """Every registered transform and its options."""
+    lines = ["## Transforms", "", "| kind | is | options |", "|---|---|---|"]
+    for name, function in sorted(TRANSFORMS.items()):
+        keys = signature(function, frozenset({"record", "corpus"}))
+        lines.append(f"| `{name}` | {first_line(function)} | {keys} |")
     return "\n".join([*lines, ""])
 
 

@@ -19,6 +19,13 @@ from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
 
 _LOCK = ".lock"
+LAYOUT = 2
+"""Of the folder's files; a run of another one cannot be gone on with."""
+
+
+def model_step(name: str) -> str:
+    """The step that trains a model, which is also its place in the folder."""
+    return f"models/{name}"
 
 
 def versions() -> dict[str, str]:
@@ -51,6 +58,8 @@ class RunFolder:
         self.path = Path(path)
         self._recipe_file = self.path / "recipe.yaml"
         self._manifest_file = self.path / "manifest.json"
+        if self._recipe_file.exists() and self._manifest_file.exists():
+            self._read_manifest()  # before its recipe, whose keys may be another version's
         if recipe is None:
             self.recipe = self._own = self._existing_recipe()
         else:
@@ -79,13 +88,22 @@ class RunFolder:
         elif self.path.exists() and self._is_foreign(text):
             raise RunError(f"{self.path}: neither empty nor a run folder; give another --out")
         write_text(self._recipe_file, text)
-        write_json(self._manifest_file, {"seed": recipe.seed, "steps": {}, "versions": versions()})
+        write_json(
+            self._manifest_file,
+            {"layout": LAYOUT, "seed": recipe.seed, "steps": {}, "versions": versions()},
+        )
         return recipe
 
     def _read_manifest(self) -> dict[str, Any]:
         manifest = read_json(self._manifest_file)
         if not isinstance(manifest, dict) or not isinstance(manifest.get("steps"), dict):
             raise RunError(f"{self._manifest_file}: damaged; remove the folder and run again")
+        if manifest.get("layout") != LAYOUT:
+            raise RunError(
+                f"{self.path}: another version of tfdistil made this run, and this one cannot read "
+                "it; give another --out folder, or use that version: "
+                f"{manifest.get('versions', {}).get('tfdistil', 'unknown')}"
+            )
         return manifest
 
     def _refuse_other_training(self, before: Recipe, recipe: Recipe) -> None:

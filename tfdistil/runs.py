@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,15 @@ from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import RunError
-from tfdistil.model_factory import Student, Teacher, load_student, load_teacher
+from tfdistil.models.record import ModelRecord, load_model, load_task
 from tfdistil.recipe import Recipe
-from tfdistil.run_folder import RunFolder
-from tfdistil.tasks import Task, task_from_json
+from tfdistil.run_folder import RunFolder, model_step
+from tfdistil.schema.models import EncoderSpec
+from tfdistil.tasks import Task
 from tfdistil.text.words import WordSplitter
+
+TWIN = "twin"
+"""The student once more, trained without a teacher."""
 
 
 @dataclass(frozen=True)
@@ -39,51 +43,53 @@ class Run:
         """The recipe of the folder."""
         return self.folder.recipe
 
-    def teacher(self) -> Teacher:
-        """The fine-tuned teacher.
+    @property
+    def base(self) -> Path:
+        """What relative paths in the recipe are relative to."""
+        return Path(self.folder.manifest.get("base", "."))
 
-        Raises:
-            RunError: it is not there yet.
-        """
-        if not self.folder.is_done("teacher"):
-            raise RunError(f"{self.folder.path}: the teacher is not trained yet; run the recipe")
-        spec = self.recipe.teacher_spec()
-        return load_teacher(self.folder.path / "teacher", self.corpus.task, spec.max_length)
+    def model_names(self) -> tuple[str, ...]:
+        """The models that the run trains, in order, and ``twin`` where the recipe has one."""
+        return (*self.recipe.plan(), *([TWIN] if self.recipe.twin else []))
 
-    def student_names(self) -> tuple[str, ...]:
-        """``student``, those it goes on from, and ``twin`` where the recipe has one."""
-        return (*self.recipe.lineage("student"), *(["twin"] if self.recipe.twin else []))
-
-    def student(self, name: str = "student") -> Student:
-        """A trained student, one of `student_names`.
+    def model(self, name: str) -> ModelRecord:
+        """A trained model, one of `model_names`.
 
         Raises:
             RunError: there is none of that name, or not yet.
         """
-        if name not in self.student_names():
-            names = ", ".join(self.student_names())
-            raise RunError(f"{self.folder.path}: no student {name!r}; there are {names}")
-        step = "twin" if name == "twin" else "student"
-        folder = self.folder.path / step / ("" if name == step else name)
-        if not self.folder.is_done(step) or not folder.is_dir():
-            raise RunError(f"{self.folder.path}: the {name} is not trained yet; run the recipe")
-        return load_student(folder)
+        if name not in self.model_names():
+            names = ", ".join(self.model_names())
+            raise RunError(f"{self.folder.path}: no model {name!r}; there are {names}")
+        if not self.is_trained(name):
+            raise RunError(f"{self.folder.path}: {name} is not trained yet; run the recipe")
+        return load_model(self.folder.path / model_step(name))
+
+    def is_trained(self, name: str) -> bool:
+        """Whether a model is finished."""
+        return self.folder.is_done(model_step(name))
+
+    def phases(self, name: str) -> list[dict[str, Any]]:
+        """How the phases of a model's training ended, those of what it began as first."""
+        lineage = (TWIN,) if name == TWIN else self.recipe.lineage(name)[::-1]
+        steps = [self.folder.facts(model_step(one)) for one in lineage]
+        return [phase for facts in steps for phase in facts.get("phases", [])]
 
     def head(self, name: str) -> str:
         """Whose logits count as a model's answers.
 
         The twin has learnt one head, the one that was exported when it was trained.
         """
-        if name == "teacher":
-            return "logits"
-        own = self.folder.facts("twin").get("head") if name == "twin" else None
-        return own or self.recipe.export.head
+        if name == TWIN:
+            return self.folder.facts(model_step(TWIN))["head"]
+        origin = self.recipe.models[self.recipe.lineage(name)[-1]]
+        return "logits" if isinstance(origin, EncoderSpec) else self.recipe.export.head
 
     def export_length(self) -> int:
         """Pieces per call: as the recipe says, or what holds 99 % of dev, in steps of 8."""
         if self.recipe.export.length is not None:
             return self.recipe.export.length
-        featurizer = self.student().featurizer
+        featurizer = self.model("student").featurizer
         lengths = encode_rows(self.corpus.dev, featurizer, None).lengths
         length = int(-(-np.quantile(lengths, 0.99) // 8) * 8)
         return max(16, min(length, featurizer.max_length))
@@ -108,9 +114,10 @@ def open_run(path: str | Path, screen: Screen | None = None, *, labelled_only: b
         data = recipe.data.model_copy(update={"augment": [], "transfer": []})
         recipe = recipe.model_copy(update={"data": data})
     corpus = load_corpus(recipe, base)
-    if folder.is_done("teacher"):
-        corpus = replace(corpus, task=_trained_task(folder))
-    return Run(folder, corpus, screen or Screen())
+    trained = _trained_task(folder)
+    return Run(
+        folder, corpus if trained is None else replace(corpus, task=trained), screen or Screen()
+    )
 
 
 def open_models(path: str | Path, screen: Screen | None = None) -> Run:
@@ -122,13 +129,15 @@ def open_models(path: str | Path, screen: Screen | None = None) -> Run:
         RunError: not a run folder, or nothing is trained in it.
     """
     folder = RunFolder(path)
-    if not folder.is_done("teacher"):
+    task = _trained_task(folder)
+    if task is None:
         raise RunError(f"{folder.path}: nothing is trained yet; run the recipe")
     splitter = WordSplitter(folder.recipe.data.splitter)
-    corpus = Corpus(_trained_task(folder), (), (), (), (), (), (), {}, splitter, {})
+    corpus = Corpus(task, (), (), (), (), (), (), {}, splitter, {})
     return Run(folder, corpus, screen or Screen())
 
 
-def _trained_task(folder: RunFolder) -> Task:
+def _trained_task(folder: RunFolder) -> Task | None:
     """The task as the models of a run have learnt it, whatever its data says now."""
-    return task_from_json(json.loads((folder.path / "teacher" / "task.json").read_text("utf-8")))
+    steps = map(model_step, folder.recipe.plan())
+    return next((load_task(folder.path / step) for step in steps if folder.is_done(step)), None)

@@ -20,15 +20,16 @@ from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
 from tfdistil.files import read_json, sha256
-from tfdistil.model_checks import check_students
-from tfdistil.pipeline import check_stages, run, untrained_teacher
+from tfdistil.models.checks import check_models
+from tfdistil.models.graph import Models
+from tfdistil.pipeline import check_stages, run
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
 from tfdistil.report.sweep_table import Entry
-from tfdistil.run_folder import RunFolder
+from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.runs import Run
 from tfdistil.sweep_points import Plan, Point, record_points, recorded_points
-from tfdistil.teacher_sharing import take_signals, take_teacher, teacher_key
+from tfdistil.teacher_sharing import TEACHER, take_signals, take_teacher, teacher_key
 
 _FINISHED = ("metrics.json", "report.html", "MODEL_CARD.md")
 
@@ -152,7 +153,7 @@ def _check(
 
     for name in todo:
         try:
-            check_students(plan.recipes[name], plan.base)
+            check_models(plan.recipes[name], plan.base)
         except TfdistilError as error:
             raise type(error)(f"{name}: {error}") from None
     if plan.source is not None:
@@ -161,13 +162,14 @@ def _check(
         read(source.recipe, plan.source)
     for name, folder in folders.items():
         corpus = read(plan.recipes[name], folder.path)
-        if name in todo and not folder.is_done("student"):
+        if name in todo and not folder.is_done(model_step("student")):
             sources = file_hashes(corpus.files, plan.base)
             folder.remember(base=str(plan.base.resolve()), sources=sources)
             work = Run(folder, corpus, screen)
-            teacher = teachers.get(keys[folder.path], partial(untrained_teacher, work))
+            made = partial(Models(work.recipe, corpus, plan.base).fresh, "teacher")
+            teacher = teachers.get(keys[folder.path], made)
             try:
-                check_stages(work, teacher)
+                check_stages(work, {"teacher": teacher})
             except TfdistilError as error:
                 raise type(error)(f"{name}: {error}") from None
     screen.line(f"  {_count(len({keys[folders[name].path] for name in todo}))} for them")
@@ -186,7 +188,7 @@ def _take(path: Path, sources: list[Path]) -> None:
     """Take over the teacher and its signals from the runs that have them."""
     target = RunFolder(path)
     for source in map(RunFolder, sources):
-        if source.is_done("teacher"):
+        if source.is_done(TEACHER):
             take_teacher(source, target)
             take_signals(source, target)
 

@@ -1,7 +1,7 @@
 """One teacher for several runs: which of them would train the same one, and taking it over.
 
-A run that takes over a teacher does the step ``teacher`` by copying what another run made, so all
-that follows finds what it would have found after training.
+A run that takes over a teacher does the step of its teacher by copying what another run made, so
+all that follows finds what it would have found after training.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from tfdistil.corpus import Corpus
 from tfdistil.data.example import Example
 from tfdistil.files import beside, new_folder, write_text
 from tfdistil.recipe import Recipe
-from tfdistil.run_folder import RunFolder
+from tfdistil.run_folder import RunFolder, model_step
 
-_TRAINED = ("teacher", "encoder")
+TEACHER = model_step("teacher")
+_TRAINED = ("teacher", "teacher-body")
 """The models in ``history.csv`` that the step trains: the teacher, and its body in pre-training."""
 
 
@@ -41,7 +42,7 @@ def teacher_key(recipe: Recipe, corpus: Corpus, base: Path) -> str:
     spec = recipe.teacher_spec()
     origin = None if spec.checkpoint is None else beside(base.resolve(), spec.checkpoint)
     how = spec.model_dump(exclude={"checkpoint", "seed"})
-    settings = [recipe.task.model_dump(), how, origin, recipe.teacher_seed]
+    settings = [recipe.task.model_dump(), how, origin, recipe.seed_of("teacher")]
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     sets = [corpus.train, corpus.dev, *([corpus.transfer] if spec.scratch is not None else [])]
     for examples in sets:
@@ -56,16 +57,16 @@ def _update(digest: Any, examples: Sequence[Example]) -> None:
 
 
 def take_teacher(source: RunFolder, target: RunFolder) -> None:
-    """Do the step ``teacher`` of a run with what another run of the same `teacher_key` made.
+    """Do the teacher's step of a run with what another run of the same `teacher_key` made.
 
     Files are linked where the file system can, and copied where not. The learning curves of the
     teacher come along, so that the report is complete; the time of the step is that of copying.
 
     Args:
-        source: its step ``teacher`` is done.
-        target: nothing happens if its step is done too.
+        source: its teacher is trained.
+        target: nothing happens if its own is too.
     """
-    target.once("teacher", lambda: _copy(source, target))
+    target.once(TEACHER, lambda: _copy(source, target))
 
 
 def _copy(source: RunFolder, target: RunFolder) -> dict[str, Any]:
@@ -76,9 +77,9 @@ def _copy(source: RunFolder, target: RunFolder) -> dict[str, Any]:
         text = io.StringIO(newline="")
         csv.writer(text).writerows([head, *(row for row in rows if row[:1] and row[0] in _TRAINED)])
         write_text(target.path / "history.csv", text.getvalue())
-    with new_folder(target.path / "teacher") as folder:
-        _link_files(source.path / "teacher", folder)
-    return source.facts("teacher") | {"taken_from": str(source.path)}
+    with new_folder(target.path / TEACHER) as folder:
+        _link_files(source.path / TEACHER, folder)
+    return source.facts(TEACHER) | {"taken_from": str(source.path)}
 
 
 def take_signals(source: RunFolder, target: RunFolder) -> None:

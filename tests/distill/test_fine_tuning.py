@@ -9,7 +9,7 @@ import pytest
 
 from tfdistil.distill.fine_tuning import FEWEST, MOST, fine_tune
 from tfdistil.distill.stage import PhaseResult
-from tfdistil.schema.models import AUTO_RATES, FineTuneSpec, TeacherSpec
+from tfdistil.schema.models import AUTO_RATES, EncoderSpec, FineTuneSpec
 
 
 class Scripted:
@@ -116,7 +116,7 @@ def test_of_equally_good_rates_the_first_goes_on():
 
 
 def test_auto_is_a_list_of_rates():
-    auto = TeacherSpec(checkpoint="x", fine_tune="auto").fine_tune
+    auto = EncoderSpec(checkpoint="x", fine_tune="auto").fine_tune
     assert isinstance(auto, FineTuneSpec)
     assert auto.rates == AUTO_RATES
-    assert TeacherSpec(checkpoint="x").fine_tune.rates == (5e-4, 2e-4)
+    assert EncoderSpec(checkpoint="x").fine_tune.rates == (5e-4, 2e-4)

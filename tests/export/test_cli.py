@@ -11,7 +11,8 @@ import pytest
 
 from tfdistil.corpus import load_corpus
 from tfdistil.export.cli import main, parser
-from tfdistil.model_factory import make_student, make_teacher, save_student
+from tfdistil.models.graph import Models
+from tfdistil.models.record import save_model
 from tfdistil.recipe_file import load_recipe
 from tfdistil.run_folder import RunFolder
 from tfdistil.runtime import Runtime
@@ -26,10 +27,9 @@ def run(tmp_path_factory) -> Path:
     folder = RunFolder(path, recipe)
     folder.remember(base=str(path))
     corpus = load_corpus(recipe, path)
-    teacher = make_teacher(recipe.teacher_spec(), corpus, recipe.seed)
-    student = make_student(recipe.student_spec("student"), teacher, corpus, recipe.seed)
-    save_student(student, path / "student")
-    folder.finish("student", 0.0, {})
+    student = Models(recipe, corpus, path)["student"]
+    save_model(student, corpus.task, path / "models" / "student")
+    folder.finish("models/student", 0.0, {})
     return path
 
 
@@ -74,8 +74,8 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
         (["--length", "2"], "windows of 2 positions are not possible"),
         (["--length", "0"], "windows of 0 positions are not possible"),
         (["--batch", "0"], "needs at least one row, got 0"),
-        (["--model", "twin"], "the twin is not trained yet"),
-        (["--model", "teacher"], "no student 'teacher'; there are student, twin"),
+        (["--model", "twin"], "twin is not trained yet"),
+        (["--model", "teacher"], "teacher is not trained yet"),
         (["--max-drop", "-1"], "max_drop is points of the metric, 0 or more, got -1"),
         (["--max-drop", "nan"], "max_drop is points of the metric, 0 or more, got nan"),
     ],

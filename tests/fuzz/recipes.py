@@ -291,8 +291,8 @@ STUDENTS = (
     "{kind: pqrnn, quantize: int1}",
     "{kind: os.system}",
     "{kind: __class__}",
-    "{quantized: student}",
-    "{quantized: ../x}",
+    "{from: student, apply: [quantize]}",
+    "{from: ../x}",
 )
 STAGES = (
     "{name: a, terms: [{loss: cross_entropy}], groups: []}",
@@ -461,8 +461,8 @@ def _check(recipe: Recipe, path: Path) -> None:
 
     from tfdistil.console import Screen
     from tfdistil.corpus import load_corpus
-    from tfdistil.model_checks import check_students
-    from tfdistil.pipeline import check_stages, untrained_teacher
+    from tfdistil.models.checks import check_models
+    from tfdistil.pipeline import check_stages
     from tfdistil.run_folder import RunFolder
     from tfdistil.runs import Run
 
@@ -475,6 +475,6 @@ def _check(recipe: Recipe, path: Path) -> None:
     keras.utils.clear_session()
     folder = RunFolder(path / "run", recipe)
     folder.remember(base=str(path))
-    check_students(recipe, path)
+    check_models(recipe, path)
     work = Run(folder, load_corpus(recipe, path), Screen())
-    check_stages(work, untrained_teacher(work))
+    check_stages(work)

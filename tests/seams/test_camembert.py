@@ -13,7 +13,7 @@ from tfdistil.distill.objectives import known_units, masked_mean, objective
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
-from tfdistil.model_factory import copy_body
+from tfdistil.models.masked_language import copy_body
 from tfdistil.tasks import Tags
 
 # A recipe needs a `student`, which is the last of the cascade.

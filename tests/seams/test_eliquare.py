@@ -12,7 +12,7 @@ from keras import ops
 from tfdistil.distill.objectives import masked_mean, objective
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import Encoder
-from tfdistil.model_factory import masking_for
+from tfdistil.models.masked_language import masking_for
 from tfdistil.tasks import Tags
 
 MODELS = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Any
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
-from tfdistil.options import wrong_option
-from tfdistil.printable import listed
+from tfdistil.options import wrong_call
 from tfdistil.progress import Counter, silent
 from tfdistil.registry import add_once
 
@@ -59,15 +57,8 @@ def check_options(kind: str, options: Mapping[str, Any]) -> None:
     Raises:
         DataError: an unknown kind or option, or an option of the wrong type.
     """
-    if kind not in AUGMENTATIONS:
-        raise DataError(f"unknown augmentation {kind!r}; there are {', '.join(AUGMENTATIONS)}")
-    known = list(inspect.signature(AUGMENTATIONS[kind]).parameters)[4:]
-    unknown = sorted(set(options) - set(known))
-    if unknown:
-        allowed = ", ".join(known) or "none"
-        raise DataError(f"{kind} has no option {listed(unknown)}; it has {allowed}")
-    if (wrong := wrong_option(AUGMENTATIONS[kind], options)) is not None:
-        raise DataError(f"{kind}: {wrong}")
+    if (wrong := wrong_call(AUGMENTATIONS, "augmentation", kind, options, given=4)) is not None:
+        raise DataError(wrong)
 
 
 def augment(

@@ -2,8 +2,8 @@
 
 The learning rate rises, stays, and falls when the dev metric has stopped rising. How long that
 takes is found out and not asked for: where the decay is planned from the start, a budget that is
-too short looks like the end of learning. Nor is the rate asked for where several are given: which of
-two is too high for a set shows on dev after its first few hundred updates.
+too short looks like the end of learning. Nor is the rate asked for where several are given: which
+of two is too high for a set shows on dev after its first few hundred updates.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def fine_tune(
     """
     passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
     stages = _Stages(model, spec, head, max(FEWEST, min(passes, MOST)), spec.budget(passes))
-    rate, tried, made = spec.rates[0], {}, 0
+    rate, made = spec.rates[0], 0
+    tried: dict[float, float] = {}
     if len(spec.rates) > 1 and stages.trial_updates:
         rate, tried, made = _try(schedule, stages)
     _, held = _run(schedule, stages.hold(rate, made))
@@ -69,7 +70,8 @@ def _try(schedule: Schedule, stages: _Stages) -> tuple[float, dict[float, float]
     """The rate that is best on dev, what each had, its updates; its weights are the model's."""
     network = schedule.models[stages.model].model
     fresh = best = network.get_weights()
-    rate, tried, made = stages.spec.rates[0], {}, 0
+    rate, made = stages.spec.rates[0], 0
+    tried: dict[float, float] = {}
     for number, candidate in enumerate(stages.spec.rates, 1):
         network.set_weights(fresh)
         score, updates = _run(schedule, stages.trial(number, candidate))

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from tfdistil.schema.parts import (
     MOST_UPDATES,
@@ -152,8 +161,8 @@ def _fine_tune_branch(value: Any) -> str | None:
     return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
 
 
-class TeacherSpec(Part):
-    """A model to learn from."""
+class EncoderSpec(Part):
+    """A BERT-family encoder; the one called `teacher` is what a student learns from."""
 
     checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
     scratch: ScratchSpec | None = Field(None, description="train one from nothing instead")
@@ -168,8 +177,8 @@ class TeacherSpec(Part):
         ),
     ] = Field(
         FineTuneSpec(),
-        description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is tuned "
-        "to the task already",
+        description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is "
+        "tuned to the task already",
     )
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(
@@ -179,10 +188,15 @@ class TeacherSpec(Part):
     )
 
     @model_validator(mode="after")
-    def _one_origin(self) -> TeacherSpec:
+    def _one_origin(self) -> EncoderSpec:
         if (self.checkpoint is None) == (self.scratch is None):
             raise ValueError("give either checkpoint: or scratch:, not both and not neither")
         return self
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "scratch" if self.checkpoint is None else "checkpoint"
 
 
 class TokenizerSpec(Part):
@@ -192,11 +206,33 @@ class TokenizerSpec(Part):
     lowercase: bool = Field(False, description="fold case")
 
 
-class QuantizedSpec(Part):
-    """A student that goes on from another one, rounding as its int8 file will."""
+class TransformSpec(OpenPart):
+    """A change of a model. Keys beyond the named one are options of the transform."""
 
-    quantized: str = Field(description="the model whose weights it begins with")
-    engine: str = Field("keras", description="`keras` or `tfmot`: who rounds")
+    kind: str = Field(description="a registered transform")
+
+
+class DerivedSpec(Part):
+    """A model that begins as another one, once that is trained."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    from_: Name = Field(alias="from", description="the model whose weights it begins with")
+    apply: list[TransformSpec] = Field(
+        [], description="what is changed, in order; a bare word is a transform's kind"
+    )
+
+    @field_validator("apply", mode="before")
+    @classmethod
+    def _bare_words(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [{"kind": item} if isinstance(item, str) else item for item in value]
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "from"
 
 
 class StudentSpec(OpenPart):
@@ -227,19 +263,23 @@ class StudentSpec(OpenPart):
             raise ValueError("head_input: projection needs projection: true")
         return self
 
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "kind"
+
 
 def _model_kind(value: Any) -> str:
     if isinstance(value, BaseModel):
-        return {StudentSpec: "<student>", QuantizedSpec: "<quantized>"}.get(
-            type(value), "<teacher>"
-        )
+        kinds = {StudentSpec: "<student>", DerivedSpec: "<derived>"}
+        return kinds.get(type(value), "<encoder>")
     keys = value if isinstance(value, Mapping) else {}
-    return "<student>" if "kind" in keys else "<quantized>" if "quantized" in keys else "<teacher>"
+    return "<student>" if "kind" in keys else "<derived>" if "from" in keys else "<encoder>"
 
 
 ModelSpec = Annotated[
-    Annotated[TeacherSpec, Tag("<teacher>")]
+    Annotated[EncoderSpec, Tag("<encoder>")]
     | Annotated[StudentSpec, Tag("<student>")]
-    | Annotated[QuantizedSpec, Tag("<quantized>")],
+    | Annotated[DerivedSpec, Tag("<derived>")],
     Discriminator(_model_kind),
 ]

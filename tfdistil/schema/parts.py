@@ -63,9 +63,9 @@ BRANCHES = (
     "<mapping>",
     "<false>",
     "<auto>",
-    "<teacher>",
+    "<encoder>",
     "<student>",
-    "<quantized>",
+    "<derived>",
     "[key]",
 )
 

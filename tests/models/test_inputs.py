@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +13,11 @@ from ruamel.yaml import YAML
 from tfdistil.corpus import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
-from tfdistil.model_factory import (
-    Models,
-    Teacher,
-    load_student,
-    make_teacher,
-    save_student,
-    save_teacher,
-)
+from tfdistil.models.graph import Models
+from tfdistil.models.inputs import READS
+from tfdistil.models.record import ModelRecord, copy_of, load_model, save_model
 from tfdistil.recipe_file import parse_recipe
-from tfdistil.schema.models import TeacherSpec
-from tfdistil.student_inputs import READS
+from tfdistil.schema.models import EncoderSpec
 from tfdistil.students import STUDENTS
 from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding, vectors_of_pieces
 
@@ -47,20 +42,20 @@ def corpus():
 
 
 @pytest.fixture(scope="module")
-def teacher(corpus) -> Teacher:
-    return make_teacher(recipe("{kind: bilstm}").teacher_spec(), corpus, 3)
+def teacher(corpus) -> ModelRecord:
+    return Models(recipe("{kind: bilstm}"), corpus, Path())["teacher"]
 
 
 @pytest.fixture
 def make(corpus, teacher, tmp_path):
     def make(embedding, more=""):
         student = f"{{kind: bilstm, width: 4, embedding: {embedding}{more}}}"
-        return Models(recipe(student), corpus, teacher, tmp_path)["student"]
+        return Models(recipe(student), corpus, tmp_path, made={"teacher": teacher})["student"]
 
     return make
 
 
-def table_of(teacher: Teacher, student) -> np.ndarray:
+def table_of(teacher: ModelRecord, student) -> np.ndarray:
     """The teacher's vectors of the student's pieces."""
     pieces = student.featurizer.tokenizer.get_vocab()
     rows = [teacher.featurizer.tokenizer.token_to_id(p) for p in sorted(pieces, key=pieces.get)]
@@ -82,11 +77,13 @@ def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
 def test_pruning_keeps_the_pieces_of_augmented_text(corpus, teacher, tmp_path):
     """A translation or a neighbour may be a word that train and transfer do not have."""
     spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}}")
-    pruned = Models(spec, corpus, teacher, tmp_path)["student"].featurizer.tokenizer
+    pruned = Models(spec, corpus, tmp_path, made={"teacher": teacher})[
+        "student"
+    ].featurizer.tokenizer
     known = teacher.featurizer.tokenizer.get_vocab()
     word = min(piece for piece in known.keys() - pruned.get_vocab() if piece.isalpha())
     made = replace(corpus, augmented=(Example((word,)),))
-    kept = Models(spec, made, teacher, tmp_path)["student"].featurizer.tokenizer
+    kept = Models(spec, made, tmp_path, made={"teacher": teacher})["student"].featurizer.tokenizer
     assert kept.encode(word, add_special_tokens=False).tokens == [word]
     assert pruned.encode(word, add_special_tokens=False).tokens != [word]
 
@@ -95,7 +92,9 @@ def test_a_vocabulary_of_its_own_spells_augmented_text(corpus, teacher, tmp_path
     spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}, tokenizer: {vocabulary: 400}}")
     made = replace(corpus, augmented=(Example(("wŷth",) * 50, second=("wŷth",) * 50),))
     for sets, unknown in ((made, False), (corpus, True)):
-        tokenizer = Models(spec, sets, teacher, tmp_path)["student"].featurizer.tokenizer
+        tokenizer = Models(spec, sets, tmp_path, made={"teacher": teacher})[
+            "student"
+        ].featurizer.tokenizer
         assert ("[UNK]" in tokenizer.encode("wŷth").tokens) == unknown
 
 
@@ -126,8 +125,8 @@ def test_the_teachers_table_in_fewer_dimensions(make, teacher, embedding, expect
 
 
 def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
-    save_teacher(teacher, corpus.task, tmp_path / "pretrained")
-    tuned = Teacher(clone(teacher), teacher.featurizer)
+    save_model(teacher, corpus.task, tmp_path / "pretrained")
+    tuned = copy_of(teacher)
     tuned.model.word_embeddings.assign_add(ops.ones_like(tuned.model.word_embeddings))
     with pytest.raises(RecipeError, match="pretrained needs a teacher with a checkpoint"):
         recipe("{kind: bilstm, embedding: {of: pretrained}}")
@@ -135,18 +134,12 @@ def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
     student = spec.student_spec("student")
     embedding = student.embedding.model_copy(update={"of": "pretrained"})
     models = {
-        "teacher": TeacherSpec(checkpoint="pretrained"),
+        "teacher": EncoderSpec(checkpoint="pretrained"),
         "student": student.model_copy(update={"embedding": embedding}),
     }
     spec = spec.model_copy(update={"models": models})
-    student = Models(spec, corpus, tuned, tmp_path)["student"]
+    student = Models(spec, corpus, tmp_path, made={"teacher": tuned})["student"]
     np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))
-
-
-def clone(teacher):
-    model = type(teacher.model).from_config(teacher.model.get_config())
-    model.set_weights(teacher.model.get_weights())
-    return model
 
 
 def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):
@@ -176,10 +169,10 @@ def test_hashed_words_save_and_load(corpus, teacher, tmp_path):
     keys = (
         "hashing: {families: {murmur: 8, ngram: 8}, map: paper}, bottleneck: 4, layers: 1, state: 3"
     )
-    models = Models(recipe(f"{{kind: pqrnn, {keys}}}"), corpus, teacher, tmp_path)
+    models = Models(recipe(f"{{kind: pqrnn, {keys}}}"), corpus, tmp_path, made={"teacher": teacher})
     student = models["student"]
-    save_student(student, tmp_path / "saved")
-    loaded = load_student(tmp_path / "saved")
+    save_model(student, corpus.task, tmp_path / "saved")
+    loaded = load_model(tmp_path / "saved")
     assert loaded.featurizer.to_json() == student.featurizer.to_json()
     assert loaded.featurizer.spec.families == (("murmur", 8), ("ngram", 8))
     inputs = {k: v[None] for k, v in student.featurizer.encode(["a", "b"])[0].inputs.items()}
@@ -195,21 +188,23 @@ def test_vectors_and_their_file_go_together():
 
 
 @pytest.mark.parametrize("other", ["student", "nobody", "teacher"])
-def test_what_a_quantized_student_goes_on_from(other):
-    with pytest.raises(RecipeError, match=r"goes on from|must be a student"):
-        recipe(f"{{quantized: {other}}}")
+def test_what_a_student_cannot_begin_as(other):
+    with pytest.raises(RecipeError, match=r"begins as|must be a student"):
+        recipe(f"{{from: {other}}}")
 
 
 @pytest.mark.parametrize(
     ("float_student", "quantized", "text"),
     [
         ("{kind: bilstm, width: 4, embedding: {width: 4}}", "", "bilstm cannot be trained quant"),
-        ("{kind: pqrnn}", ", engine: tpu", "engine 'tpu': .*keras.*tfmot"),
+        ("{kind: pqrnn}", "engine: tpu", "engine 'tpu'; use keras, tfmot"),
     ],
 )
 def test_what_cannot_be_quantized_says_so(
     corpus, teacher, tmp_path, float_student, quantized, text
 ):
-    spec = recipe(f"{{quantized: float{quantized}}}\n  float: {float_student}")
+    spec = recipe(
+        f"{{from: float, apply: [{{kind: quantize, {quantized}}}]}}\n  float: {float_student}"
+    )
     with pytest.raises(RecipeError, match=text):
-        Models(spec, corpus, teacher, tmp_path)["student"]
+        Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]

@@ -9,16 +9,18 @@ import numpy as np
 from tfdistil.corpus import Corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
-from tfdistil.model_factory import Models, Teacher, make_teacher, resolved
+from tfdistil.models.graph import Models
+from tfdistil.models.inputs import check_table
+from tfdistil.models.origins import resolved
+from tfdistil.models.record import ModelRecord
 from tfdistil.recipe import Recipe
-from tfdistil.schema.models import EmbeddingSpec, ScratchSpec, StudentSpec, TeacherSpec
-from tfdistil.student_inputs import check_table
+from tfdistil.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
 from tfdistil.students import student_class
 from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
 
 
-def check_students(recipe: Recipe, base: Path) -> None:
+def check_models(recipe: Recipe, base: Path) -> None:
     """Make every student of a recipe once, small, before any data is read.
 
     Labels, vocabulary and teacher are toys, so what depends on them is found later, by
@@ -32,14 +34,16 @@ def check_students(recipe: Recipe, base: Path) -> None:
     task = TASKS[recipe.task.kind].from_examples([example], **continuation)
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
-    teacher = make_teacher(TeacherSpec(scratch=toy, max_length=8), corpus, seed=0)
-    models = Models(plain_students(recipe), corpus, teacher, base)
-    for name, spec in recipe.models.items():
-        if not isinstance(spec, TeacherSpec):
+    small = plain_students(recipe)
+    toys = {"teacher": EncoderSpec(scratch=toy, max_length=8)}
+    small = small.model_copy(update={"models": {**small.models, **toys}})
+    models = Models(small, corpus, base)
+    for name in recipe.models:
+        if isinstance(recipe.models[recipe.lineage(name)[-1]], StudentSpec):
             models[name]
 
 
-def check_tables(recipe: Recipe, teacher: Teacher, base: Path) -> None:
+def check_tables(recipe: Recipe, teacher: ModelRecord, base: Path) -> None:
     """Find out whether word embeddings can begin as the recipe says, before the teacher is trained.
 
     Raises:

@@ -1,0 +1,169 @@
+"""Transforms: what is kept is what was there, what is left out is gone, the old model stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ruamel.yaml import YAML
+
+from tfdistil.corpus import load_corpus
+from tfdistil.errors import RecipeError
+from tfdistil.models.graph import Models
+from tfdistil.models.masked_language import with_mlm_head
+from tfdistil.models.record import load_model, save_model
+from tfdistil.models.transforms import TRANSFORMS, apply_transform, transform
+from tfdistil.recipe_file import parse_recipe
+
+RECIPE = """
+task: tags
+data: {demo: {kind: tags, languages: [en, de], train: 60, dev: 5, test: 5, transfer: 40}}
+models:
+  teacher:
+    scratch: {layers: 5, width: 8, heads: 2, inner: 12, vocabulary: 400, lowercase: true}
+    max_length: 32
+  hashed: {kind: pqrnn, bottleneck: 4, layers: 1, state: 3, hashing: {families: {murmur: 8}}}
+  student: {from: hashed, apply: [quantize]}
+  other: OTHER
+distill: [{name: one, terms: [{loss: cross_entropy}]}]
+"""
+OPTIONS = {"quantize": {}, "keep_layers": {}, "reduce_vocabulary": {"language": "de"}}
+
+
+def models(other="{from: teacher}") -> Models:
+    recipe = parse_recipe(YAML().load(RECIPE.replace("OTHER", other)))
+    return Models(recipe, load_corpus(recipe), Path())
+
+
+@pytest.fixture(scope="module")
+def made() -> Models:
+    found = models()
+    for weight in found["teacher"].model.weights:  # biases begin as zeros, which hide a wrong copy
+        weight.assign(np.random.default_rng(weight.shape[0]).normal(size=weight.shape))
+    return found
+
+
+def signals(record, words):
+    inputs = {k: v[None] for k, v in record.featurizer.encode(words)[0].inputs.items()}
+    return {name: np.asarray(value) for name, value in record.model(inputs).items()}
+
+
+def words_of(made, language):
+    return [e.words for e in made.corpus.transfer if e.language == language]
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_every_transform_makes_a_new_model_that_saves_and_loads(made, name, tmp_path):
+    before = made["hashed" if name == "quantize" else "teacher"]
+    weights, settings = before.model.get_weights(), before.featurizer.to_assets()
+    after = apply_transform(name, before, made.corpus, OPTIONS[name])
+    words = words_of(made, "de")[0]
+    expected = signals(after, words)
+    for weight in after.model.weights:
+        weight.assign(weight + 1)
+    for mine, theirs in zip(before.model.get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert before.featurizer.to_assets() == settings
+    for weight in after.model.weights:
+        weight.assign(weight - 1)
+    save_model(after, made.corpus.task, tmp_path / "saved")
+    loaded = signals(load_model(tmp_path / "saved"), words)
+    for signal, value in expected.items():
+        np.testing.assert_allclose(loaded[signal], value, atol=1e-5, err_msg=signal)
+
+
+def test_an_encoder_without_layers_above_gives_what_it_gave_below(made):
+    teacher, words = made["teacher"], words_of(made, "en")[0]
+    first = apply_transform("keep_layers", teacher, made.corpus, {"layers": [1, 2]})
+    before, after = signals(teacher, words), signals(first, words)
+    for level in range(3):
+        np.testing.assert_allclose(after[f"hidden/{level}"], before[f"hidden/{level}"], atol=1e-6)
+    assert first.model.config.layers == 2
+    assert "hidden/3" not in after
+
+
+def test_every_other_layer_is_2n_minus_1(made):
+    teacher = made["teacher"]
+    odd = apply_transform("keep_layers", teacher, made.corpus, {})
+    groups, own = dict(teacher.model.layer_groups()), dict(odd.model.layer_groups())
+    for n in (1, 2, 3):
+        for mine, theirs in zip(own[f"layer_{n}"], groups[f"layer_{2 * n - 1}"], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    for name in ("heads", "embeddings"):
+        for mine, theirs in zip(own[name], groups[name], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert len(own) == 5
+
+
+@pytest.mark.parametrize("layers", [[], [0, 1], [2, 1], [1, 1], [6]])
+def test_layers_that_are_not_there(made, layers):
+    with pytest.raises(ValueError, match="different numbers of 1 to 5 in rising order; got"):
+        apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": layers})
+
+
+def test_a_reduced_vocabulary_says_the_same_of_what_it_can_spell(made):
+    """Slicing tables and renumbering pieces must not change a single state."""
+    teacher = made["teacher"]
+    german = apply_transform("reduce_vocabulary", teacher, made.corpus, {"language": "de"})
+    assert german.facts["pieces"] == german.model.config.vocabulary < 400
+    for words in words_of(made, "de"):
+        before, after = signals(teacher, words), signals(german, words)
+        np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+
+
+def test_rare_pieces_go_and_words_are_spelled_with_others(made):
+    kept = [
+        apply_transform("reduce_vocabulary", made["teacher"], made.corpus, {"min_share": share})
+        for share in (0.0, 0.05, 1.0)
+    ]
+    sizes = [record.model.config.vocabulary for record in kept]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 3
+    for record in kept:
+        (window,) = record.featurizer.encode(["ab"])
+        assert window.inputs["input_ids"].max() < record.model.config.vocabulary
+
+
+def test_the_masked_language_head_is_cut_with_the_table(made):
+    before = with_mlm_head(made["teacher"], 3)
+    before.model.mlm.bias.assign(np.arange(before.model.config.vocabulary))
+    after = apply_transform("reduce_vocabulary", before, made.corpus, {"language": "de"})
+    words = words_of(made, "de")[0]
+    tokenizers = before.featurizer.tokenizer, after.featurizer.tokenizer
+    pieces = [tokenizers[1].id_to_token(i) for i in range(after.model.config.vocabulary)]
+    old = [tokenizers[0].token_to_id(piece) for piece in pieces]
+    whole, cut = (signals(record, words)["logits/mlm"] for record in (before, after))
+    np.testing.assert_allclose(cut, whole[..., old], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ("{from: teacher, apply: [melt]}", r"other.apply.0: unknown transform 'melt'; .*quantize"),
+        ("{from: teacher, apply: [{kind: keep_layers, n: 1}]}", "no option n; it has layers"),
+        ("{from: teacher, apply: [{kind: keep_layers, layers: even}]}", "'layers' is 'even'"),
+        ("{from: teacher, apply: [keep_layers, quantize]}", "other.apply.1: .* encoder cannot be"),
+        ("{from: hashed, apply: [keep_layers]}", "keep_layers needs an encoder, .* a pqrnn"),
+        ("{from: hashed, apply: [reduce_vocabulary]}", "reduce_vocabulary needs an encoder"),
+        (
+            "{from: teacher, apply: [{kind: reduce_vocabulary, language: xx}]}",
+            "no sentences of the language 'xx'",
+        ),
+    ],
+)
+def test_what_cannot_be_applied_says_so(other, text):
+    with pytest.raises(RecipeError, match=text):
+        models(other)["other"]
+
+
+def test_a_model_may_begin_as_another_one_unchanged(made):
+    copy = made.fresh("other")
+    for mine, theirs in zip(copy.model.weights, made["teacher"].model.weights, strict=True):
+        assert mine is not theirs
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_name_is_taken_once():
+    with pytest.raises(ValueError, match="'quantize' is registered already"):
+        transform("quantize")(lambda record, corpus: record)

@@ -1,0 +1,165 @@
+"""Where models come from: a checkpoint, nothing, a registered kind of student, another model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, word_embeddings
+from tfdistil.errors import RecipeError
+from tfdistil.files import beside
+from tfdistil.models.inputs import READS, alignment, sentences
+from tfdistil.models.record import ENCODER, ModelRecord, copy_of, heads_of, labels_of
+from tfdistil.models.transforms import apply_transform
+from tfdistil.printable import listed
+from tfdistil.schema.models import DerivedSpec, EncoderSpec, StudentSpec
+from tfdistil.students import build_student, own_keys, student_class
+from tfdistil.text.subwords import SubwordFeaturizer
+from tfdistil.text.train_tokenizer import train_wordpiece
+
+if TYPE_CHECKING:
+    from tfdistil.models.graph import Models
+
+
+def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
+    """A Hugging Face folder or hub id, with the heads of the task."""
+    assert spec.checkpoint is not None
+    task = models.corpus.task
+    source = beside(models.base, spec.checkpoint)
+    seed = models.recipe.seed_of(name)
+    model = load_encoder(source, heads_of(task), labels=labels_of(task), seed=seed)
+    return _encoder(model, load_tokenizer(source), spec, models)
+
+
+def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
+    """A BERT with random weights and a tokenizer made of train and transfer."""
+    assert spec.scratch is not None
+    corpus, sizes = models.corpus, spec.scratch
+    texts = (" ".join(words) for words in sentences(corpus.train, corpus.transfer))
+    tokenizer = train_wordpiece(texts, sizes.vocabulary, lowercase=sizes.lowercase)
+    model = scratch_encoder(
+        vocabulary=tokenizer.get_vocab_size(),
+        width=sizes.width,
+        layers=sizes.layers,
+        attention_heads=sizes.heads,
+        inner=sizes.inner,
+        max_positions=spec.max_length,
+        heads=heads_of(corpus.task),
+        seed=models.recipe.seed_of(name),
+    )
+    return _encoder(model, tokenizer, spec, models)
+
+
+def _encoder(model: Any, tokenizer: Any, spec: EncoderSpec, models: Models) -> ModelRecord:
+    featurizer = SubwordFeaturizer.from_tokenizer(
+        tokenizer,
+        min(spec.max_length, model.config.max_length),
+        alignment=alignment(models.corpus.task),
+        token_types=model.config.type_vocabulary > 1,
+    )
+    return ModelRecord(model, featurizer, {"kind": ENCODER})
+
+
+def from_kind(name: str, spec: StudentSpec, models: Models) -> ModelRecord:
+    """A registered student with fresh weights, that reads and begins with what the recipe says.
+
+    Raises:
+        RecipeError: arguments that do not fit the kind of student.
+    """
+    try:
+        return _student(resolved(spec, models.base), models)
+    except (TypeError, ValueError, MemoryError) as error:
+        raise RecipeError(f"models.{name}: {error}") from error
+
+
+def _student(spec: StudentSpec, models: Models) -> ModelRecord:
+    teacher, corpus, seed = models["teacher"], models.corpus, models.recipe.seed
+    _check_options(spec)
+    read = READS[student_class(spec.kind).reads]
+    inputs = read(spec, teacher.featurizer, _vectors(spec, models), corpus, seed)
+    arguments = {
+        "kind": spec.kind,
+        "outputs": heads_of(corpus.task),
+        "heads": tuple(spec.heads),
+        "seed": seed,
+        **inputs.arguments,
+        **spec.options,
+    }
+    if spec.projection:
+        arguments |= {
+            "projection": teacher.model.config.width,
+            "projection_activation": spec.projection_activation,
+            "head_input": spec.head_input,
+        }
+    model = build_student(**arguments)
+    longest = getattr(model, "max_positions", spec.max_length)
+    if longest < spec.max_length:
+        raise ValueError(
+            f"max_length is {spec.max_length}, but the student reads {longest} positions; set its "
+            "max_positions"
+        )
+    if inputs.table is not None:
+        model.set_embedding(inputs.table)
+    return ModelRecord(model, inputs.featurizer, arguments, inputs.facts)
+
+
+def _vectors(spec: StudentSpec, models: Models) -> np.ndarray:
+    """The word embeddings ``[V, D]`` that a student may begin with: tuned, or the checkpoint's."""
+    if spec.embedding.of == "pretrained":
+        checkpoint = models.recipe.teacher_spec().checkpoint
+        assert checkpoint is not None, "the recipe was checked"
+        return word_embeddings(beside(models.base, checkpoint))
+    return np.asarray(models["teacher"].model.word_embeddings)
+
+
+def _check_options(spec: StudentSpec) -> None:
+    """The keys of a student are those of its constructor that nothing else in the recipe gives.
+
+    Raises:
+        ValueError: other keys.
+    """
+    known = own_keys(student_class(spec.kind))
+    unknown = sorted(spec.options.keys() - known)
+    if unknown:
+        raise ValueError(
+            f"unknown key {listed(map(repr, unknown))}; besides those of every student a "
+            f"{spec.kind} has {', '.join(known)}"
+        )
+
+
+def resolved(spec: StudentSpec, base: Path) -> StudentSpec:
+    """The same with the path of its file of vectors relative to the working directory."""
+    if spec.embedding.vectors is None:
+        return spec
+    file = str(base / spec.embedding.vectors)
+    embedding = spec.embedding.model_copy(update={"vectors": file})
+    return spec.model_copy(update={"embedding": embedding})
+
+
+def from_model(name: str, spec: DerivedSpec, models: Models) -> ModelRecord:
+    """Another model as it is now, changed by the transforms in order.
+
+    Raises:
+        RecipeError: an unknown transform, options that it does not have, or a model that it cannot
+            change.
+    """
+    before = models[spec.from_]
+    record = before
+    for number, change in enumerate(spec.apply):
+        try:
+            record = apply_transform(change.kind, record, models.corpus, change.options)
+        except (TypeError, ValueError) as error:
+            raise RecipeError(f"models.{name}.apply.{number}: {error}") from error
+    return copy_of(record) if record is before else record
+
+
+ORIGINS: dict[str, Callable[..., ModelRecord]] = {
+    "checkpoint": from_checkpoint,
+    "scratch": from_scratch,
+    "kind": from_kind,
+    "from": from_model,
+}
+"""``(name, spec, models)`` to a model, by the key of its entry in ``models``."""

@@ -1,0 +1,107 @@
+"""A model as a run knows it, and its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tfdistil.distill.weights import save_weights
+from tfdistil.encoders import load_encoder, save_encoder
+from tfdistil.files import read_json, write_json
+from tfdistil.students import build_student
+from tfdistil.tasks import Task, task_from_json
+from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.registry import featurizer_from_assets
+
+ENCODER = "encoder"
+"""The kind of a model that is a BERT-family encoder; any other is a registered student."""
+WEIGHTS = "model.weights.h5"
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """A model, what feeds it, and how it is built again.
+
+    Attributes:
+        model: gives signals, see `tfdistil.distill.forward.SignalModel`.
+        featurizer: makes its inputs.
+        arguments: plain data with its ``kind``: of a student, what its constructor takes; of an
+            encoder nothing more, its ``config.json`` has the rest.
+        facts: counts worth reporting, such as the pieces of its vocabulary.
+    """
+
+    model: Any
+    featurizer: Featurizer
+    arguments: dict[str, Any]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_encoder(self) -> bool:
+        """Whether it is an encoder, of which checkpoints are made."""
+        return self.arguments["kind"] == ENCODER
+
+
+def heads_of(task: Task) -> dict[str, tuple[Any, int]]:
+    """Output name to its level and its number of labels."""
+    return {output.name: (output.level, len(output.labels)) for output in task.outputs}
+
+
+def labels_of(task: Task) -> dict[str, tuple[str, ...]]:
+    """Output name to its labels in the order of the logits."""
+    return {output.name: output.labels for output in task.outputs}
+
+
+def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
+    """Write a model into a folder that needs nothing else to be loaded.
+
+    ``model.json``, ``task.json`` and ``featurizer.json``; of an encoder a Hugging Face folder with
+    its tokenizer, of a student ``model.weights.h5`` and the files of its featurizer.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if record.is_encoder:
+        tokenizer: Any = getattr(record.featurizer, "tokenizer", None)
+        save_encoder(record.model, folder, labels=labels_of(task), tokenizer=tokenizer)
+    else:
+        save_weights(record.model, folder / WEIGHTS)
+        for name, data in record.featurizer.to_assets().items():
+            (folder / name).write_bytes(data)
+    arguments = dict(record.arguments)
+    if (
+        "outputs" in arguments
+    ):  # their order is that of the weights, and JSON's keys are sorted here
+        arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
+    write_json(folder / "model.json", arguments)
+    write_json(folder / "featurizer.json", record.featurizer.to_json())
+    write_json(folder / "task.json", task.to_json())
+
+
+def load_model(folder: Path) -> ModelRecord:
+    """Read what `save_model` wrote."""
+    arguments = read_json(folder / "model.json")
+    if arguments["kind"] == ENCODER:
+        task = load_task(folder)
+        model = load_encoder(folder, heads_of(task), labels=labels_of(task))
+    else:
+        outputs = arguments["outputs"]
+        arguments["outputs"] = {name: (level, size) for name, level, size in outputs}
+        model = build_student(**arguments)
+        model.load_weights(folder / WEIGHTS)
+    assets = {path.name: path.read_bytes() for path in folder.glob("*.json")}
+    featurizer = featurizer_from_assets(read_json(folder / "featurizer.json"), assets)
+    return ModelRecord(model, featurizer, arguments)
+
+
+def load_task(folder: Path) -> Task:
+    """The task as a saved model has learnt it."""
+    return task_from_json(read_json(folder / "task.json"))
+
+
+def copy_of(record: ModelRecord) -> ModelRecord:
+    """The same model with weights of its own."""
+    if record.is_encoder:
+        model = type(record.model).from_config(record.model.get_config())
+    else:
+        model = build_student(**record.arguments)
+    model.set_weights(record.model.get_weights())
+    return replace(record, model=model)

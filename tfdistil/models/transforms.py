@@ -1,0 +1,166 @@
+"""What can be done to a model before it is trained on: round, leave out layers, drop pieces.
+
+A transform is a function of a record, the corpus and its options that gives a new record and leaves
+the old one alone. A new one is a function with `transform` above it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from tfdistil.corpus import Corpus
+from tfdistil.encoders import Encoder
+from tfdistil.models.inputs import sentences
+from tfdistil.models.record import ModelRecord
+from tfdistil.options import wrong_call
+from tfdistil.registry import add_once
+from tfdistil.students import STUDENTS
+from tfdistil.text.prune import prune_tokenizer
+
+Transform = Callable[..., ModelRecord]
+TRANSFORMS: dict[str, Transform] = {}
+"""By the name that ``apply`` has."""
+
+
+def transform(name: str) -> Callable[[Transform], Transform]:
+    """Register a function ``(record, corpus, **options) -> record``.
+
+    Raises:
+        ValueError: there is a transform of that name.
+    """
+
+    def register(function: Transform) -> Transform:
+        add_once(TRANSFORMS, name, function)
+        return function
+
+    return register
+
+
+def apply_transform(
+    name: str, record: ModelRecord, corpus: Corpus, options: Mapping[str, Any]
+) -> ModelRecord:
+    """A new model made of one that stays as it is.
+
+    Raises:
+        ValueError: an unknown transform, options that it does not have, or a model that it cannot
+            change.
+    """
+    if (wrong := wrong_call(TRANSFORMS, "transform", name, options, given=2)) is not None:
+        raise ValueError(wrong)
+    return TRANSFORMS[name](record, corpus, **options)
+
+
+@transform("quantize")
+def quantize(record: ModelRecord, corpus: Corpus, engine: str = "keras") -> ModelRecord:
+    """The same weights in a model that rounds as its int8 file will.
+
+    Args:
+        record: a student that can be trained quantized.
+        corpus: not read.
+        engine: ``keras`` or ``tfmot``: who rounds.
+    """
+    del corpus
+    if not hasattr(record.model, "quantized"):
+        kinds = [name for name, kind in STUDENTS.items() if hasattr(kind, "quantized")]
+        raise ValueError(
+            f"a model of the kind {record.arguments['kind']} cannot be trained quantized; "
+            f"{', '.join(kinds)} can. export: {{quantize: int8}} quantizes any student after "
+            "training"
+        )
+    model = record.model.quantized(engine)
+    return replace(record, model=model, arguments=record.arguments | {"quantize": engine})
+
+
+@transform("keep_layers")
+def keep_layers(
+    record: ModelRecord, corpus: Corpus, layers: Sequence[int] | Literal["odd"] = "odd"
+) -> ModelRecord:
+    """An encoder with some of the layers; embeddings and heads are copied.
+
+    Args:
+        record: an encoder.
+        corpus: not read.
+        layers: numbers from 1 in rising order; ``odd``: every other one, the first among them, so
+            that layer n is the teacher's 2n - 1, as DistilBERT and Eliquare begin.
+    """
+    del corpus
+    before = _encoder(record, "keep_layers")
+    count = before.config.layers
+    kept = list(range(1, count + 1, 2)) if layers == "odd" else list(layers)
+    if not kept or kept != sorted(set(kept) & set(range(1, count + 1))):
+        raise ValueError(
+            f"layers are different numbers of 1 to {count} in rising order; got {kept}"
+        )
+    after = _like(before, layers=len(kept))
+    groups, old = dict(after.layer_groups()), dict(before.layer_groups())
+    source = {f"layer_{new}": f"layer_{number}" for new, number in enumerate(kept, 1)}
+    for name, weights in groups.items():
+        for mine, theirs in zip(weights, old[source.get(name, name)], strict=True):
+            mine.assign(theirs)
+    return replace(record, model=after)
+
+
+@transform("reduce_vocabulary")
+def reduce_vocabulary(
+    record: ModelRecord, corpus: Corpus, language: str | None = None, min_share: float = 0.0
+) -> ModelRecord:
+    """An encoder with fewer word pieces: a slice of its tables, and the tokenizer that has them.
+
+    Special pieces and single characters stay in any case.
+
+    Args:
+        record: an encoder that reads pieces.
+        corpus: its train, transfer and augmented sentences are counted.
+        language: only its sentences; None: all.
+        min_share: least share of the sentences that a piece occurs in; 0: it occurs at all.
+    """
+    before = _encoder(record, "reduce_vocabulary")
+    featurizer: Any = record.featurizer
+    examples = [*corpus.train, *corpus.transfer, *corpus.augmented]
+    if language is not None:
+        examples = [example for example in examples if example.language == language]
+    if not examples:
+        raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
+    kept = _pieces_of(featurizer, list(sentences(examples)), min_share)
+    tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept)
+    after = _like(before, vocabulary=len(old))
+    sliced = [before.word_embeddings, *([before.mlm.bias] if before.mlm is not None else [])]
+    rows = {id(variable): old for variable in sliced}
+    for mine, theirs in zip(after.weights, before.weights, strict=True):
+        mine.assign(np.asarray(theirs)[rows[id(theirs)]] if id(theirs) in rows else theirs)
+    feeds = type(featurizer).from_tokenizer(
+        tokenizer,
+        featurizer.max_length,
+        alignment=featurizer.alignment,
+        token_types=featurizer.token_types,
+        overlap=featurizer.overlap,
+    )
+    facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
+    return replace(record, model=after, featurizer=feeds, facts=facts)
+
+
+def _pieces_of(featurizer: Any, texts: Sequence[Sequence[str]], min_share: float) -> set[int]:
+    """Pieces that occur in at least that share of the texts."""
+    counts: Counter[int] = Counter()
+    for words in texts:
+        known = featurizer.pieces(list(dict.fromkeys(words)))
+        counts.update({piece for word in words for piece in known[word]})
+    return {piece for piece, count in counts.items() if count >= min_share * len(texts)}
+
+
+def _encoder(record: ModelRecord, name: str) -> Encoder:
+    if not record.is_encoder:
+        raise ValueError(f"{name} needs an encoder, but this is a {record.arguments['kind']}")
+    return record.model
+
+
+def _like(encoder: Encoder, **changes: Any) -> Encoder:
+    """A new encoder with the same heads and another size."""
+    settings = encoder.get_config()
+    settings["config"] = settings["config"] | changes
+    return Encoder.from_config(settings)
