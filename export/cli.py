@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
         "--model",
         default="student",
         help="twin is the student trained without distillation; the float student that a quantized "
-        "one goes on from is there by its name in the recipe (default: student)",
+        "one begins as is there by its name in the recipe (default: student)",
     )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
     return found

@@ -195,8 +195,8 @@ def test_only_what_is_missing_is_run_and_points_can_be_added(tmp_path, runs):
         {WIDTH: "8", "seed": "13"},
         {WIDTH: "16", "seed": "2"},
     ]
-    assert RunFolder(tmp_path / "b").facts("teacher")["taken_from"] == str(tmp_path / "a")
-    assert "taken_from" not in RunFolder(tmp_path / "c").facts("teacher")
+    assert RunFolder(tmp_path / "b").facts(TEACHER)["taken_from"] == str(tmp_path / "a")
+    assert "taken_from" not in RunFolder(tmp_path / "c").facts(TEACHER)
     shutil.rmtree(tmp_path / "a")  # how a point is dropped
     swept = sweep(plan(tmp_path, ["c", "seed=2"]), tmp_path, log()[0])
     assert [entry.name for entry in swept.entries] == ["b", "c"]
@@ -286,7 +286,7 @@ def test_a_sweep_does_not_go_on_with_other_data(tmp_path, runs, own_data):
         sweep(plan_sweep(out / "a", points, tmp_path / "more"), tmp_path / "more", log()[0])
     train.write_text(train.read_text().replace("other", "word3"))
     sweep(plan(out, ["b"], sets=own_data), out, log()[0])
-    assert RunFolder(out / "b").facts("teacher")["taken_from"] == str(out / "a")
+    assert RunFolder(out / "b").facts(TEACHER)["taken_from"] == str(out / "a")
 
 
 def test_data_edited_while_a_sweep_runs_gets_no_old_teacher(tmp_path, runs, own_data, monkeypatch):
@@ -412,6 +412,6 @@ def test_a_finished_run_lends_its_teacher(swept, tmp_path, monkeypatch):
     points = sweep_points([], [["narrow", f"{WIDTH}=4"], ["seed", "seed=5"]])
     sweep(plan_sweep(swept / "width=8", points, tmp_path / "out"), tmp_path / "out", log()[0])
     narrow, seed = (RunFolder(path) for path in started)
-    assert narrow.facts("teacher")["taken_from"] == str(swept / "width=8")
+    assert narrow.facts(TEACHER)["taken_from"] == str(swept / "width=8")
     assert len(list((narrow.path / "cache").iterdir())) == 2
-    assert not seed.is_done("teacher")
+    assert not seed.is_done(TEACHER)

@@ -153,7 +153,7 @@ def parser() -> argparse.ArgumentParser:
         "--model",
         default="student",
         help="which model of a run: student, twin, teacher, tflite, or by its name in the recipe "
-        "one that the student goes on from (default: student)",
+        "one that the student begins as (default: student)",
     )
     evaluate.add_argument(
         "--data", type=Path, help="labelled file; default: the run's dev and test"

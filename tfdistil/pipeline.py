@@ -11,7 +11,7 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -110,17 +110,17 @@ def _schedule(work: Run, models: dict[str, Any], seed: int) -> Schedule:
 
 
 def train_model(
-    work: Run, name: str, untrained: Mapping[str, ModelRecord] | None = None
+    work: Run, name: str, untrained: MutableMapping[str, ModelRecord] | None = None
 ) -> dict[str, Any]:
     """Make a model as the recipe says, train it through its stages and save it.
 
     Args:
         work: the models that it needs are trained.
         name: of the model.
-        untrained: models that are made already.
+        untrained: models that are made already; this one is taken out, so that it can be freed.
     """
     work.screen.line(name)
-    made = {key: record for key, record in (untrained or {}).items() if key == name}
+    made = {name: untrained.pop(name)} if untrained and name in untrained else {}
     models = Models(work.recipe, work.corpus, work.base, _trained(work), made)
     record = models[name]
     for fact, count in record.facts.items():
