@@ -373,7 +373,7 @@ def resumed(tmp_path_factory) -> Path:
     run = tmp_path_factory.mktemp("stopped") / "run"
     command = ["run", str(TINY), "--out", str(run)]
 
-    for phase, done in (("fine_tune", set()), ("joint", {"teacher"})):
+    for phase, done in (("fine_tune", set()), ("joint", {"models/teacher"})):
         process = start(*command)
         in_training(process, run, phase)
         process.kill()
@@ -392,7 +392,7 @@ def resumed(tmp_path_factory) -> Path:
         f"stopped; to go on from here, give the same recipe and --out {run} again\n"
     )
     assert "fine_tune" not in error  # the teacher was not trained once more
-    assert artefacts_are_whole(run) == {"teacher", "student"}
+    assert artefacts_are_whole(run) == {"models/teacher", "models/student"}
 
     process = start(*command)
     output, error = process.communicate(timeout=300)

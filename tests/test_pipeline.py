@@ -213,11 +213,12 @@ def copied(finished, tmp_path) -> Path:
 
 def trained(folder: Path) -> dict[str, bytes]:
     """All that training made, what it took included."""
-    paths = [folder / "history.csv", *folder.glob("*/*.safetensors"), *folder.rglob("*.h5")]
+    paths = [folder / "history.csv", *folder.rglob("*.safetensors"), *folder.rglob("*.h5")]
     paths += [p for p in folder.glob("predictions/*") if not p.name.startswith("tflite")]
     steps = json.loads((folder / "manifest.json").read_text("utf-8"))["steps"]
     made = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
-    kept = {name: steps[name] for name in ("teacher", "student", "twin", "evaluate")}
+    models = (model_step(name) for name in ("teacher", "student", "twin"))
+    kept = {name: steps[name] for name in (*models, "evaluate")}
     return made | {"steps": json.dumps(kept).encode()}
 
 
@@ -315,8 +316,8 @@ class Interrupted(Screen):
 def test_a_run_that_was_stopped_twice_ends_like_one_that_was_not(finished, metrics, tmp_path):
     recipe = load_recipe(TINY, SEED)
     for phase, made, missing in (
-        ("fine_tune", "recipe.yaml", "teacher"),
-        ("joint", "teacher", "student"),
+        ("fine_tune", "recipe.yaml", "models/teacher"),
+        ("joint", "models/teacher", "models/student"),
     ):
         with pytest.raises(KeyboardInterrupt):
             run(recipe, tmp_path / "run", screen=Interrupted(phase))

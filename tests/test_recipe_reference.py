@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from tfdistil import recipe_reference
 from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_recipe
 from tfdistil.students import STUDENTS
@@ -29,15 +30,17 @@ def test_the_page_is_up_to_date(text):
 
 
 def test_every_key_has_a_row_with_a_meaning(text):
+    keys, _, _ = text.partition("\n## Students\n")
     for place, model in recipe_reference.parts(Recipe):
-        for name in model.model_fields:
-            rows = [row for row in text.splitlines() if row.startswith(f"| `{name}` |")]
+        for name, field in model.model_fields.items():
+            name = field.alias or name
+            rows = [row for row in keys.splitlines() if row.startswith(f"| `{name}` |")]
             assert rows, f"{place}.{name}"
             assert all(row.rstrip(" |").count(" | ") >= 3 for row in rows), f"{place}.{name}"
 
 
-def test_every_student_and_loss_has_a_row(text):
-    for name in (*STUDENTS, *OBJECTIVES):
+def test_every_student_transform_and_loss_has_a_row(text):
+    for name in (*STUDENTS, *TRANSFORMS, *OBJECTIVES):
         assert f"| `{name}` |" in text
 
 
