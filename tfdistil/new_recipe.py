@@ -31,8 +31,8 @@ COMMENTS = {
     "task": "tags | intent_slots | classes | pair",
     "data": "paths are relative to this file; formats and options: docs/data.md",
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
-    "fine_tune: the rate that is better on dev goes on; updates is the most, dev not rising for\n"
-    "`patience` checks ends it; `minutes: 60` would end it by the clock;",
+    "fine_tune: both rates are tried, the better one is used; updates is the most, dev not\n"
+    "rising for `patience` checks ends it; `minutes: 60` would end it by the clock;",
     "distill": "stages in order; they learn gold labels and what the teacher says of more text;",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",

@@ -92,8 +92,9 @@ class FineTuneSpec(Part):
         ),
     ] = Field(
         (5e-4, 2e-4),
-        description="peak, of the heads; of a list, each is tried on a tenth of the budget, 400 "
-        "updates at the most, and the best on dev goes on (`fine_tune: auto`: 1e-4, 3e-4, 1e-3)",
+        description="peak, of the heads; of a list, each is tried on a tenth of the budget, at "
+        "most 400 updates, and training continues with the best on dev (`fine_tune: auto`: 1e-4, "
+        "3e-4, 1e-3)",
     )
     layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
     warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
