@@ -15,7 +15,7 @@ from tfdistil.schema.models import AUTO_RATES, EncoderSpec, FineTuneSpec
 class Scripted:
     """A schedule that trains nothing: a phase ends as ``ends`` says, or uses all its updates."""
 
-    def __init__(self, rows: int = 3200, **ends: tuple[float, int]):
+    def __init__(self, rows: int = 3200, **ends: tuple[float, ...]):
         self.size, self.ends = rows, ends
         self.stages: dict[str, Any] = {}
         self.done: dict[str, list[PhaseResult]] = {"m": []}
@@ -34,8 +34,8 @@ class Scripted:
         for stage in stages:
             self.stages[stage.name] = (stage, self.weights)
             self.weights = [*self.weights, stage.name]
-            best, updates = self.ends.get(stage.name, (50.0, stage.stop.updates))
-            self.done["m"].append(PhaseResult(stage.name, best, updates))
+            ending = self.ends.get(stage.name, (50.0, stage.stop.updates))
+            self.done["m"].append(PhaseResult(stage.name, *ending))
 
 
 ONE = 5e-4
@@ -68,6 +68,15 @@ def test_the_budget_is_never_exceeded():
                 assert found.updates == sum(made) <= updates + 1
                 assert ("cool_down" in schedule.stages) == (share > 0)
                 assert ("rate_2" in schedule.stages) == (len(rates) > 1 and updates >= 10)
+
+
+def test_dev_that_does_not_rise_on_the_way_down_is_flat_too():
+    spec = FineTuneSpec(learning_rate=ONE)
+    for waited, flat in ((0, False), (2, False), (3, True), (5, True)):
+        schedule = Scripted(cool_down=(88.0, 2000, waited))
+        assert fine_tune(schedule, "m", spec).flat == flat
+    schedule = Scripted(cool_down=(88.0, 2000, 5))
+    assert not fine_tune(schedule, "m", FineTuneSpec(learning_rate=ONE, patience=None)).flat
 
 
 def test_passes_and_minutes_bound_it_too():

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tfdistil.distill.schedule import Schedule
+from tfdistil.distill.stage import PhaseResult
 from tfdistil.schema.models import FineTuneSpec
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
@@ -30,7 +33,7 @@ class FineTuned:
         learning_rate: the peak that was used.
         tried: dev metric by learning rate, where several were tried.
         updates: made with that rate, its trial included.
-        flat: whether dev stopped rising before the budget was used up.
+        flat: whether dev had stopped rising: before the budget was used up, or on the way down.
     """
 
     learning_rate: float
@@ -58,11 +61,12 @@ def fine_tune(
     tried: dict[float, float] = {}
     if len(spec.rates) > 1 and stages.trial_updates:
         rate, tried, made = _try(schedule, stages)
-    _, held = _run(schedule, stages.hold(rate, made))
-    flat = made + held < stages.held_at_most
-    made += held
+    made += _run(schedule, stages.hold(rate, made)).updates
+    flat = made < stages.held_at_most
     if spec.cool_down:
-        made += _run(schedule, stages.cool_down(rate, made))[1]
+        fallen = _run(schedule, stages.cool_down(rate, made))
+        made += fallen.updates
+        flat = flat or fallen.waited >= (spec.patience or np.inf)
     return FineTuned(rate, {f"{at:g}": score for at, score in tried.items()}, made, flat)
 
 
@@ -74,19 +78,18 @@ def _try(schedule: Schedule, stages: _Stages) -> tuple[float, dict[float, float]
     tried: dict[float, float] = {}
     for number, candidate in enumerate(stages.spec.rates, 1):
         network.set_weights(fresh)
-        score, updates = _run(schedule, stages.trial(number, candidate))
-        if not tried or score > max(tried.values()):
-            rate, made, best = candidate, updates, network.get_weights()
-        tried[candidate] = score
+        result = _run(schedule, stages.trial(number, candidate))
+        if not tried or result.best > max(tried.values()):
+            rate, made, best = candidate, result.updates, network.get_weights()
+        tried[candidate] = result.best
     network.set_weights(best)
     return rate, tried, made
 
 
-def _run(schedule: Schedule, stage: StageSpec) -> tuple[float, int]:
-    """The best dev metric of a stage of one phase, and its updates."""
+def _run(schedule: Schedule, stage: StageSpec) -> PhaseResult:
+    """How a stage of one phase ended."""
     schedule.run([stage])
-    result = schedule.done[stage.student][-1]
-    return result.best, result.updates
+    return schedule.done[stage.student][-1]
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,14 @@ class PhaseResult:
         name: of the phase.
         best: the best monitored value.
         updates: optimizer steps made.
+        waited: evaluations since the last rise, as they count for patience.
         score: the dev metric with the best weights in place; None where it was not taken.
     """
 
     name: str
     best: float
     updates: int
+    waited: int = 0
     score: float | None = None
 
 
@@ -127,7 +129,7 @@ def run_stage(
             verbose=0,
             callbacks=[best, *callbacks(phase.name, steps)],
         )
-        result = PhaseResult(phase.name, best.best_value, best.done)
+        result = PhaseResult(phase.name, best.best_value, best.done, best.waited)
         finished(result)
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
