@@ -407,9 +407,9 @@ def resumed(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_end(resumed):
     assert artefacts_are_whole(resumed) == {
-        "teacher",
-        "student",
-        "twin",
+        "models/teacher",
+        "models/student",
+        "models/twin",
         "export",
         "evaluate",
         "evaluate_file",
