@@ -78,7 +78,7 @@ def test_what_comes_next_is_on_standard_output(metrics, tmp_path, capsys):
     print_summary(metrics, tmp_path)
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert "25.0x smaller, 50.0x faster online, 9.0x in batches" in captured.out
+    assert "25× smaller, 50× faster online, 9.0× faster in batches" in captured.out
     assert f"report:  {tmp_path / 'report.html'}\n" in captured.out  # not broken by the width
     command = f"tfdistil predict {tmp_path / 'student.tflite'} 'wake me [red]up[/red]'"
     assert command in captured.out

@@ -87,7 +87,12 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument("--train", required=True, type=Path, help="labelled file or folder")
     init.add_argument("--dev", type=Path, help="labelled; default: a tenth to a quarter of train")
     init.add_argument("--test", type=Path, help="labelled, to report on")
-    init.add_argument("--transfer", type=Path, help="unlabelled text; distillation lives on it")
+    init.add_argument(
+        "--transfer",
+        type=Path,
+        help="unlabelled text from your domain; the teacher labels it, and more of it gives a "
+        "better student",
+    )
     init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
     init.add_argument(
         "--student",

@@ -33,7 +33,7 @@ COMMENTS = {
     "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
     "fine_tune: both rates are tried, the better one is used; updates is the most, dev not\n"
     "rising for `patience` checks ends it; `minutes: 60` would end it by the clock;",
-    "distill": "stages in order; they learn gold labels and what the teacher says of more text;",
+    "distill": "stages in order; they learn gold labels and the teacher's predictions;",
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",
     "seed": "same seed, same result on the same machine",

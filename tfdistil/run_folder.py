@@ -149,7 +149,7 @@ class RunFolder:
             self._own = self.recipe
 
     def is_started(self) -> bool:
-        """Whether anything was made; if not, an error came first, and the recipe may be mended."""
+        """Whether anything was made; if not, an error came first, and the recipe may be fixed."""
         ours = (self._recipe_file, self._manifest_file)
         names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}
         steps = self._read_manifest()["steps"]

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tfdistil.report.next_command import example_of, in_shell
 from tfdistil.report.sweep_table import Entry, best, concerns, file_name, shown_columns
-from tfdistil.report.units import size
+from tfdistil.report.units import SIZE, SPEED, compared, size
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
@@ -69,8 +69,8 @@ def print_summary(metrics: dict[str, Any], folder: Path) -> None:
     for name, ratio in metrics.get("ratios", {}).items():
         online, batch = ratio["online"]["median"], ratio["batch"]["median"]
         console.print(
-            f"against the {name} in the same runtime: {ratio['bytes']:.1f}x smaller, "
-            f"{online:.1f}x faster online, {batch:.1f}x in batches",
+            f"against the {name} in the same runtime: {compared(ratio['bytes'], SIZE)}, "
+            f"{compared(online, SPEED)} online, {compared(batch, SPEED)} in batches",
             markup=False,
             soft_wrap=True,
         )

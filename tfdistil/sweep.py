@@ -55,7 +55,7 @@ class Swept:
         for name, error in self.failed.items():
             raise RunError(
                 f"{', '.join(self.failed)} failed; {name}: {error}\n"
-                "With the cause mended, the same command runs what is missing"
+                "Once the cause is fixed, the same command runs what is missing"
             )
 
 

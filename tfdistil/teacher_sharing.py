@@ -32,7 +32,7 @@ def teacher_key(recipe: Recipe, corpus: Corpus, base: Path) -> str:
 
     Two recipes of one key train the same teacher, whatever else they differ in. Sentences count by
     what they are, not by the keys of the recipe that choose them; transfer counts only where the
-    teacher is made from nothing, since its tokenizer and its pre-training read it.
+    teacher is made from scratch, since its tokenizer and its pre-training read it.
 
     Args:
         recipe: its task, ``models.teacher`` and the teacher's seed are used.

@@ -52,7 +52,7 @@ def test_both_texts_of_a_pair_change(make):
 
 
 def test_a_teacher_without_a_checkpoint_says_so():
-    with pytest.raises(DataError, match="this teacher is made from nothing"):
+    with pytest.raises(DataError, match="this teacher is made from scratch"):
         augment("word_neighbours", TRAIN, 5, 1, Workshop())
 
 

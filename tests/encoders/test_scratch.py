@@ -33,7 +33,7 @@ def test_no_two_weights_start_alike() -> None:
 
 
 def test_it_learns_which_word_comes_first() -> None:
-    """A task that needs attention to the right position, from nothing, in a hundred updates."""
+    """A task that needs attention to the right position, from scratch, in a hundred updates."""
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 25, (512, 8)).astype("int32")
     ids[:, 0] = 2

@@ -51,6 +51,15 @@ def test_the_sentence_is_the_answer(metrics):
     )
 
 
+def test_what_is_larger_and_slower_is_called_so(metrics):
+    (file,) = (system for system in metrics["systems"] if system["kind"] == "tflite")
+    file["bytes"] *= 1000
+    file["latency"]["online_ms"]["p50"] *= 1000
+    assert answer.sentence(Results(metrics)).endswith("is 21 times larger and is 6.6 times slower.")
+    values = [figure.value for figure in answer.figures(Results(metrics))]
+    assert values[1:3] == ["21× larger", "6.6× slower"]
+
+
 def test_flex_or_custom_operators_are_a_no(metrics):
     metrics["export"]["custom"] = 2
     stock = answer.figures(Results(metrics))[3]

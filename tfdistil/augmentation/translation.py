@@ -262,7 +262,7 @@ class StoredTranslations:
 
 
 def _read(file: Path) -> Iterator[tuple[str, str]]:
-    """The pairs of a file; what a stop cut off is mended by ending its line, and left out."""
+    """The pairs of a file; a line that a stop cut off is ended and left out."""
     if not file.exists():
         return
     data = file.read_bytes()

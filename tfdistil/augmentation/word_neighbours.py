@@ -52,7 +52,7 @@ def word_neighbours(
     if workshop.checkpoint is None:
         raise DataError(
             "word_neighbours reads the word embeddings of the teacher's checkpoint, but this "
-            "teacher is made from nothing; slot_substitution needs none"
+            "teacher is made from scratch; slot_substitution needs none"
         )
     if not 0 < share <= 1 or neighbours < 1:
         raise DataError(

@@ -1,4 +1,4 @@
-"""A small BERT that starts from nothing, for jobs without a pretrained checkpoint."""
+"""A small BERT that starts from scratch, for jobs without a pretrained checkpoint."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ def sentence(results: Results) -> str:
         parts.append(f"keeps {units.percent(kept)} of its teacher's {metric} on {set_name(where)}")
     elif (score := results.score(system, where)) is not None and where is not None:
         parts.append(f"has a {metric} of {units.points(score)} on {set_name(where)}")
-    for value, times in ((smaller, "times smaller"), (faster, "times faster")):
+    for value, words in ((smaller, units.SIZE), (faster, units.SPEED)):
         if value is not None:
-            parts.append(f"is {units.ratio(value).removesuffix('×')} {times}")
+            parts.append(f"is {units.compared(value, words).replace('×', ' times')}")
     if not parts:
         return f"{subject} has not been measured yet."
     stock = ", but does not run on the stock runtime" if _stock(results).state == "bad" else ""
@@ -107,38 +107,38 @@ def _kept(results: Results) -> Figure:
     return Figure(question, units.percent(kept), detail + ".")
 
 
-def _against(results: Results, value: float | None, word: str) -> str:
+def _against(results: Results, value: float | None, words: tuple[str, str]) -> str:
     if value is None or results.reference is None:
         return ""
-    return f" {units.ratio(value)} {word} than the reference shape {results.reference.name}."
+    return f" {units.compared(value, words)} than the reference shape {results.reference.name}."
 
 
 def _smaller(results: Results) -> Figure:
     question = "How small is it?"
     system, teacher = results.delivered, results.teacher
     value = results.smaller(teacher)
-    beside = _against(results, results.smaller(results.reference), "smaller")
+    beside = _against(results, results.smaller(results.reference), units.SIZE)
     if value is None or teacher is None:
         known = system.bytes if system else None
         state: State = "unknown" if known is None else "plain"
         detail = "Not measured." if known is None else "The teacher's size is not known."
         return Figure(question, units.size(known), detail + beside, state)
     sizes = f"{units.size(system.bytes if system else None)}, teacher {units.size(teacher.bytes)}."
-    return Figure(question, f"{units.ratio(value)} smaller", sizes + beside)
+    return Figure(question, units.compared(value, units.SIZE), sizes + beside)
 
 
 def _faster(results: Results) -> Figure:
     question = "How fast is it?"
     system, teacher = results.delivered, results.teacher
     value = results.faster(teacher)
-    beside = _against(results, results.faster(results.reference), "faster")
+    beside = _against(results, results.faster(results.reference), units.SPEED)
     if value is None or teacher is None:
         known = system.online if system else None
         if known is None:
             return Figure(question, units.NOTHING, "Not benchmarked.", "unknown")
         detail = "Median for one text; the teacher was not timed."
         return Figure(question, f"{units.milliseconds(known)} ms", detail + beside)
-    return Figure(question, f"{units.ratio(value)} faster", _times(system, teacher) + beside)
+    return Figure(question, units.compared(value, units.SPEED), _times(system, teacher) + beside)
 
 
 def _times(system: System | None, teacher: System) -> str:

@@ -148,7 +148,7 @@ def _curves(
             figure.legend(loc="outside lower center", ncols=1 + (len(models) < 3))
         description = f"{label} over updates. " + "; ".join(ends) + "."
         svg = inline_svg(figure, name, title, description)
-    note = " Stages have losses of their own, so only one line compares with itself." if log else ""
+    note = " Loss values of different lines are not comparable." if log else ""
     return Plot(svg, f"{title}: {label} over updates.{note}")
 
 

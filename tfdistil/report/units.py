@@ -61,6 +61,19 @@ def ratio(value: float | None) -> str:
     return f"{value:,.0f}×" if value >= 9.95 else f"{value:.1f}×"
 
 
+def compared(value: float, words: tuple[str, str]) -> str:
+    """A ratio in words: ``47× smaller``, and where it is below 1 ``2.9× larger``.
+
+    Args:
+        value: times, above 0.
+        words: what it is above 1 and below.
+    """
+    return f"{ratio(value)} {words[0]}" if value >= 1 else f"{ratio(1 / value)} {words[1]}"
+
+
+SIZE, SPEED = ("smaller", "larger"), ("faster", "slower")
+
+
 def points(value: float | None) -> str:
     """A score in percent, without the sign: one decimal."""
     return NOTHING if value is None or _missing(value) else f"{value:.1f}"

@@ -21,7 +21,7 @@ class SourceSpec(Part):
     language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
     options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
-    repair: Literal["iob2"] | None = Field(None, description="`iob2` mends orphan `I-` tags")
+    repair: Literal["iob2"] | None = Field(None, description="`iob2` fixes orphan `I-` tags")
     limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
 
 

@@ -166,7 +166,7 @@ class EncoderSpec(Part):
     """A BERT-family encoder; the one called `teacher` is what a student learns from."""
 
     checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
-    scratch: ScratchSpec | None = Field(None, description="train one from nothing instead")
+    scratch: ScratchSpec | None = Field(None, description="make one from scratch instead")
     fine_tune: Annotated[
         Annotated[FineTuneSpec, Tag("<mapping>")]
         | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
