@@ -55,6 +55,14 @@ def test_each_model_comes_after_those_it_needs():
     assert recipe.lineage("half") == ("half", "teacher")
 
 
+def test_the_example_of_the_docs_is_a_recipe():
+    page = (Path(__file__).parents[1] / "docs" / "encoders.md").read_text("utf-8")
+    text = page.split("## Models made from others")[1].split("```yaml\n")[1].split("```")[0]
+    data = {"demo": {"kind": "tags"}}
+    recipe = parse_recipe({"task": "tags", "data": data, **YAML(typ="safe").load(text)})
+    assert recipe.plan() == ("teacher", "assistant", "student")
+
+
 def test_a_model_that_nothing_needs_is_not_made():
     models = {**json.loads(cascade().model_dump_json())["models"], "spare": {"from": "half"}}
     assert cascade(models=models).plan() == ("teacher", "half", "student")
