@@ -51,8 +51,10 @@ def errors(
     examples: Sequence[Example], predictions: Sequence[Prediction], limit: int = 50
 ) -> list[dict[str, Any]]:
     """The first examples that are not all right: text, gold and predicted labels."""
-    found = []
+    found: list[dict[str, Any]] = []
     for example, prediction in zip(examples, predictions, strict=True):
+        if len(found) >= limit:
+            break
         if example.tags == prediction.tags and example.label == prediction.label:
             continue
         if prediction.label is None and example.tags == prediction.tags:
@@ -70,8 +72,6 @@ def errors(
                 "predicted": guess,
             }
         )
-        if len(found) == limit:
-            break
     return found
 
 

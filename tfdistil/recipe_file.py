@@ -175,9 +175,20 @@ def look_up(tree: Any, key: str) -> Any:
 
 
 def find_recipe(path: str | Path) -> Path:
-    """The file, or the recipe of that name that comes with tfdistil."""
+    """The file, or the recipe of that name that comes with tfdistil.
+
+    Raises:
+        RecipeError: there is neither.
+    """
+    if Path(path).exists():
+        return Path(path)
     shipped = SHIPPED / f"{path}.yaml"
-    return shipped if not Path(path).exists() and shipped.exists() else Path(path)
+    if not shipped.exists():
+        names = ", ".join(sorted(file.stem for file in SHIPPED.glob("*.yaml")))
+        raise RecipeError(
+            f"{path}: cannot be read (no such file); tfdistil comes with the recipes {names}"
+        )
+    return shipped
 
 
 def inherit(tree: MutableMapping[str, Any], path: Path) -> None:

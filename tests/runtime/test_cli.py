@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
+import shutil
 import zipfile
 
 import pytest
 
 from tfdistil.errors import DataError, ModelFileError
 from tfdistil.export.pack import pack
-from tfdistil.runtime import Runtime
+from tfdistil.runtime import Runtime, cli
 from tfdistil.runtime.cli import add_info, add_predict
 
 
@@ -71,6 +73,29 @@ def test_many_lines_are_answered_in_blocks(tags_int8, capsys, stdin):
     stdin(b"play jazz\n" * 600)
     assert run("predict", tags_int8.path) == 0
     assert len(capsys.readouterr().out.splitlines()) == 600
+
+
+def test_a_pipe_is_answered_line_by_line():
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as stream, os.fdopen(write, "wb", buffering=0) as pipe:
+        blocks = cli._as_they_come(stream)
+        pipe.write("play\nwas lä".encode()[:-1])
+        assert next(blocks) == [("play", "standard input", 1)]
+        pipe.write("ä".encode()[1:] + b"uft\r\n\nand")
+        assert next(blocks) == [("was läuft", "standard input", 2), ("", "standard input", 3)]
+        pipe.close()
+        assert next(blocks) == [("and", "standard input", 4)]
+        assert next(blocks, None) is None
+
+
+def test_the_folder_of_a_run_stands_for_its_file(intent_slots, capsys, tmp_path):
+    shutil.copy(intent_slots.path, tmp_path / "student.tflite")
+    for path in (tmp_path, intent_slots.path):
+        assert run("predict", path, "play jazz") == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+    assert run("info", tmp_path) == 0
+    assert "intent" in capsys.readouterr().out
 
 
 def test_arguments_that_are_no_utf8(intent_slots, capsys):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tfdistil.runtime.result import Result
     from tfdistil.runtime.runtime import Runtime
 
-_BLOCK = 256  # lines answered at a time
+_BLOCK = 256  # lines of a file answered at a time
+_CHUNK = 1 << 16  # bytes of standard input at a time, at the most
 
 _PREDICT_EXAMPLES = """\
 examples:
@@ -45,7 +46,7 @@ def add_predict(subparsers: Any) -> None:
         epilog=_PREDICT_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, help="a .tflite file made by tfdistil-export")
+    parser.add_argument("model", type=Path, help="a .tflite file or the folder of a run")
     parser.add_argument("text", nargs="*", help="texts; standard input, line by line, if none")
     parser.add_argument(
         "--file", type=Path, action="append", default=[], help="read texts from a file, by line"
@@ -78,7 +79,7 @@ def add_info(subparsers: Any) -> None:
         epilog=_INFO_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("model", type=Path, help="a .tflite file made by tfdistil-export")
+    parser.add_argument("model", type=Path, help="a .tflite file or the folder of a run")
     parser.add_argument("--json", action="store_true", help="write JSON")
     parser.set_defaults(func=info)
 
@@ -93,15 +94,14 @@ def predict(args: argparse.Namespace) -> int:
     """
     from tfdistil.runtime.runtime import Runtime
 
-    runtime = Runtime(args.model, args.threads)
+    runtime = Runtime(_model_file(args.model), args.threads)
     kind = runtime.task.kind
     if args.conll and not any(o.level == "word" for o in runtime.task.outputs):
         raise DataError(f"--conll writes a tag per word, but a model for {kind!r} gives none")
     if args.words and kind == "pair":
         raise DataError("--words does not go with a model for pairs of texts")
     show = _jsonl if args.jsonl else _conll if args.conll else _plain
-    lines = _texts(args.text, args.file)
-    while block := list(islice(lines, _BLOCK)):
+    for block in _blocks(args.text, args.file):
         for result in _answers(runtime, block, args.words):
             print(show(result))
         sys.stdout.flush()
@@ -116,7 +116,7 @@ def info(args: argparse.Namespace) -> int:
     """
     from tfdistil.runtime.describe import describe, format_description
 
-    data = describe(args.model)
+    data = describe(_model_file(args.model))
     if args.json:
         print(json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False))
     else:
@@ -128,22 +128,50 @@ Line = tuple[str, str, int | None]
 """A text, and the source and line it came from."""
 
 
-def _texts(arguments: list[str], files: list[Path]) -> Iterator[Line]:
-    for text in arguments:
-        # The command line gives bytes that are no UTF-8 as surrogates.
-        yield replace_surrogates(text), "argument", None
+def _model_file(path: Path) -> Path:
+    """The file, or the one that a run left in its folder."""
+    inside = path / "student.tflite"
+    return inside if inside.is_file() else path
+
+
+def _blocks(arguments: list[str], files: list[Path]) -> Iterator[list[Line]]:
+    """Texts that are answered together."""
+    # The command line gives bytes that are no UTF-8 as surrogates.
+    given: list[Line] = [(replace_surrogates(text), "argument", None) for text in arguments]
+    if given:
+        yield given
     for path in files:
         try:
             with path.open("rb") as stream:
-                yield from _decoded(stream, str(path))
+                lines = _decoded(stream, str(path))
+                while block := list(islice(lines, _BLOCK)):
+                    yield block
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", path) from error
     if not arguments and not files:
-        yield from _decoded(sys.stdin.buffer, "standard input")
+        if sys.stdin.isatty():
+            print("type a text and press Enter; Ctrl-D ends", file=sys.stderr)
+        yield from _as_they_come(sys.stdin.buffer)
 
 
-def _decoded(stream: Iterable[bytes], source: str) -> Iterator[Line]:
-    for number, line in enumerate(stream, 1):
+def _as_they_come(stream: Any) -> Iterator[list[Line]]:
+    """Lines as soon as they are there: whoever writes into a pipe may wait for the answer."""
+    begun: list[bytes] = []  # the chunks of a line that has not ended
+    done = 0
+    while chunk := stream.read1(_CHUNK):
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if others:
+            whole = [b"".join(begun), *others[:-1]]
+            begun = others[-1:]
+            yield list(_decoded(whole, "standard input", done + 1))
+            done += len(whole)
+    if any(begun):
+        yield list(_decoded([b"".join(begun)], "standard input", done + 1))
+
+
+def _decoded(stream: Iterable[bytes], source: str, first: int = 1) -> Iterator[Line]:
+    for number, line in enumerate(stream, first):
         try:
             yield line.decode("utf-8").rstrip("\r\n"), source, number
         except UnicodeDecodeError as error:
