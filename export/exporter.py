@@ -163,6 +163,8 @@ def export_student(
         raise ExportError(f"the signature 'batch' needs at least one row, got {batch}")
     if not max_drop >= 0:
         raise ExportError(f"max_drop is points of the metric, 0 or more, got {max_drop:g}")
+    if not hasattr(student, "export_function"):
+        raise ExportError("this model is an encoder; a file is made of a student")
     names = {output.name for output in task.outputs}
     labelled = [e for e in examples if names <= task.targets(e).keys()]
     if not labelled:

@@ -12,10 +12,15 @@ from rich.console import Console
 from ruamel.yaml import YAML
 
 from tfdistil.console import Screen
+from tfdistil.corpus import load_corpus
 from tfdistil.encoders import load_encoder
+from tfdistil.errors import RecipeError
+from tfdistil.models.graph import Models
+from tfdistil.models.record import load_model, save_model
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import parse_recipe
 from tfdistil.runs import open_run
+from tfdistil.teacher_sharing import teacher_key
 
 TINY = Path(__file__).with_name("tiny.yaml")
 CASCADE = """
@@ -36,15 +41,22 @@ twin: false
 """
 
 
+def parsed(text):
+    return YAML(typ="safe").load(text)
+
+
+def parsed_teacher():
+    """The teacher of the cascade, as small as the tiny recipe's."""
+    tiny = parsed(TINY.read_text("utf-8"))["models"]["teacher"]
+    own = parsed(CASCADE)["models"]["teacher"]
+    return {**tiny, **{part: {**tiny[part], **own[part]} for part in own}}
+
+
 def cascade(**changes):
     """The tiny recipe's data with a student of an assistant, named before it."""
-    tree = YAML(typ="safe").load(TINY.read_text("utf-8"))
-    own = YAML(typ="safe").load(CASCADE)
-    teacher = tree["models"]["teacher"]
-    for part in ("scratch", "fine_tune"):
-        own["models"]["teacher"][part] = {**teacher[part], **own["models"]["teacher"][part]}
-    own["models"]["teacher"]["max_length"] = 32
-    return parse_recipe({**tree, **own, **changes})
+    tree = parsed(TINY.read_text("utf-8")) | parsed(CASCADE)
+    tree["models"]["teacher"] = parsed_teacher()
+    return parse_recipe({**tree, **changes})
 
 
 def test_each_model_comes_after_those_it_needs():
@@ -66,6 +78,66 @@ def test_the_example_of_the_docs_is_a_recipe():
 def test_a_model_that_nothing_needs_is_not_made():
     models = {**json.loads(cascade().model_dump_json())["models"], "spare": {"from": "half"}}
     assert cascade(models=models).plan() == ("teacher", "half", "student")
+
+
+def test_a_student_that_no_stage_trains():
+    stages = [stage for stage in parsed(CASCADE)["distill"] if stage["name"] == "assist"]
+    with pytest.raises(RecipeError, match="no stage trains the student"):
+        cascade(distill=stages)
+
+
+def test_a_teacher_that_a_stage_trains_is_another_teacher():
+    corpus = load_corpus(cascade())
+    on_labels = {
+        "name": "more",
+        "student": "teacher",
+        "teacher": None,
+        "terms": [{"loss": "cross_entropy", "head": "logits"}],
+    }
+    stages = parsed(CASCADE)["distill"]
+    recipes = [
+        cascade(distill=[*stages, *more])
+        for more in (
+            [],
+            [on_labels],
+            [on_labels | {"stop": {"updates": 7}}],
+        )
+    ]
+    keys = {teacher_key(recipe, corpus, Path()) for recipe in recipes}
+    assert len(keys) == 3
+
+
+def test_an_encoder_made_of_another_one_is_the_same_after_a_stop(tmp_path):
+    """Dropout of what is made of a loaded model begins as that of what is made of a fresh one."""
+    recipe = cascade()
+    corpus = load_corpus(recipe)
+    fresh = Models(recipe, corpus, tmp_path)
+    save_model(fresh["teacher"], corpus.task, tmp_path / "teacher")
+    loaded = load_model(tmp_path / "teacher", recipe.seed_of("teacher"))
+    again = Models(recipe, corpus, tmp_path, made={"teacher": loaded})
+    for mine, theirs in zip(
+        again["half"].model.variables, fresh["half"].model.variables, strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs, err_msg=mine.path)
+
+
+@pytest.mark.slow
+def test_a_quantized_student_may_have_the_only_stage(tmp_path):
+    """The student without distillation is then the model that it began as, wholly trained."""
+    recipe = cascade(
+        models={
+            "teacher": parsed_teacher(),
+            "hashed": {
+                **{"kind": "pqrnn", "bottleneck": 4, "layers": 1, "state": 3, "max_length": 32},
+                "hashing": {"families": {"murmur": 16}},
+            },
+            "student": {"from": "hashed", "apply": ["quantize"]},
+        },
+        distill=[{"name": "only", "terms": [{"loss": "cross_entropy"}], "stop": {"updates": 5}}],
+        twin=True,
+    )
+    found = run(recipe, tmp_path, screen=Screen(Console(file=io.StringIO())))
+    assert [s["kind"] for s in found["systems"]] == ["teacher", "twin", "student", "tflite"]
 
 
 @pytest.mark.slow

@@ -275,9 +275,20 @@ def test_weights_are_given_or_learned(write):
         (
             "name: second",
             "name: second\n    student: teacher",
-            ["r.yaml:8", "teacher needs teacher"],
+            ["r.yaml:21", "'teacher' as its student and as its teacher; set teacher: null"],
         ),
-        ("  student:\n", "  twin: {kind: bilstm}\n  student:\n", ["is called twin"]),
+        (
+            "  student:\n",
+            "  twin: {kind: bilstm}\n  student:\n",
+            [":12:", "cannot be called 'twin'"],
+        ),
+        ("  student:\n", "  tflite: {kind: bilstm}\n  student:\n", ["cannot be called 'tflite'"]),
+        (
+            "name: second",
+            "name: cool_down\n    student: teacher\n    teacher: null",
+            ["'cool_down' has the name of a part of fine-tuning"],
+        ),
+        ("width: 4", "from: teacher", ["kind: or from: with apply:, not both"]),
         (
             "  student:\n",
             "  one: {from: two}\n  two: {from: one}\n  student:\n",

@@ -119,7 +119,7 @@ def make_source(folder: Path) -> RunFolder:
     (folder / "benchmark" / "teacher.tflite").write_bytes(b"converted")
     (folder / "history.csv").write_text(
         "model,phase,epoch,updates,name,value\n"
-        "teacher-body,pretrain,0,0,loss,5\nteacher,fine_tune,0,0,loss,4\nstudent,joint,0,0,loss,3\nstu"
+        "teacher.body,pretrain,0,0,loss,5\nteacher,fine_tune,0,0,loss,4\nstudent,joint,0,0,loss,3\nstu"
     )
     return source
 
@@ -144,7 +144,7 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
     assert [path.name for path in (again.path / "cache").iterdir()] == ["train-1"]
     assert (again.path / "benchmark" / "teacher.tflite").read_bytes() == b"converted"
     models = [line.split(",")[0] for line in (again.path / "history.csv").read_text().splitlines()]
-    assert models == ["model", "teacher-body", "teacher"]
+    assert models == ["model", "teacher.body", "teacher"]
     weights.unlink()
     take_teacher(source, again)  # it is done, so nothing happens
     assert not weights.exists()

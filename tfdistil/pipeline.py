@@ -11,7 +11,7 @@ The steps and what they make::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -77,6 +77,8 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
+            if unused := [name for name in recipe.models if name not in recipe.plan()]:
+                screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
             work = Run(folder, corpus, screen)
             untrained = {} if any(map(work.is_trained, recipe.plan())) else check_stages(work)
             for name in recipe.plan():
@@ -181,6 +183,8 @@ def check_stages(
     models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
     check_tables(work.recipe, models["teacher"], work.base)
     schedule = _schedule(work, models, work.recipe.seed)
+    for name in work.recipe.plan():
+        models[name]
     for stage in work.recipe.distill:
         schedule.check(stage)
     specs = work.recipe.models
@@ -189,7 +193,7 @@ def check_stages(
 
 def _pretrain(work: Run, name: str, record: ModelRecord, spec: PretrainSpec) -> None:
     """Masked-language pre-training: one stage on a stream that is masked afresh in each pass."""
-    seed, body = work.recipe.seed_of(name), f"{name}-body"
+    seed, body = work.recipe.seed_of(name), f"{name}.body"
     encoder = with_mlm_head(record, seed)
     masking = masking_for(record, spec.probability)
     schedule = Schedule(
@@ -233,7 +237,6 @@ def train_twin(work: Run) -> dict[str, Any]:
     work.screen.line("student without distillation")
     lineage = recipe.lineage("student")
     twin = Models(recipe, work.corpus, work.base, _trained(work)).fresh(lineage[-1])
-    groups = [stage.groups for stage in recipe.distill if stage.student == lineage[-1]]
     made = Counter[str]()
     for phase in work.phases("student"):
         made[phase["name"].partition(".")[0]] += phase["updates"]
@@ -246,7 +249,7 @@ def train_twin(work: Run) -> dict[str, Any]:
         terms=[TermSpec(loss="cross_entropy", stream="train", head=recipe.export.head)],
         teacher=None,
         student=TWIN,
-        groups=None if None in groups else list(dict.fromkeys(chain(*filter(None, groups)))),
+        groups=_groups_of(stages, twin.model),
         optimizer=longest.optimizer,
         batch_size=longest.batch_size,
         stop=StopSpec(updates=updates, every=every),
@@ -259,3 +262,12 @@ def train_twin(work: Run) -> dict[str, Any]:
         "updates": updates,
         "head": recipe.export.head,
     }
+
+
+def _groups_of(stages: Sequence[StageSpec], model: Any) -> list[str] | None:
+    """The layer groups that any of the stages trains, as far as a model has them; None: all."""
+    trained = [stage.groups for stage in stages]
+    if None in trained:
+        return None
+    named = set(chain(*filter(None, trained)))
+    return [name for name, _ in model.layer_groups() if name in named]

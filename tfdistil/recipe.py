@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -21,6 +22,12 @@ from tfdistil.schema.stages import StageSpec
 
 MOST_UNROLLED = 4096
 """Steps of a recurrence that the file for the device holds one by one."""
+
+
+RESERVED = ("twin", "tflite", "export", "evaluate", "evaluate_file", "benchmark")
+"""Names of what a run makes beside its models."""
+TUNING = re.compile(r"fine_tune|cool_down|rate_\d+|pretrain")
+"""Names of the stages that an encoder's own entry asks for."""
 
 
 class ExportSpec(Part):
@@ -86,23 +93,25 @@ class Recipe(Part):
             if name not in self.models:
                 raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
         self.teacher_spec()
-        if self.twin and "twin" in self.models:
-            raise MisplacedError(
-                "the student without distillation is called twin; name this model otherwise, or "
-                "set twin: false",
-                *("models", "twin"),
-            )
         for name in self.models:
             self._check_model(name)
-        for stage in self.distill:
-            self._check_stage(stage)
+        for number, stage in enumerate(self.distill):
+            self._check_stage(number, stage)
         if self.export.head not in self.student_spec("student").heads:
             raise ValueError(f"export.head {self.export.head!r} is no head of the student")
+        if not any(map(self.stages_of, self.lineage("student"))):
+            raise MisplacedError("no stage trains the student", "distill")
         self.plan()
         return self
 
     def _check_model(self, name: str) -> None:
         spec = self.models[name]
+        if name in RESERVED:
+            raise MisplacedError(
+                f"a model cannot be called {name!r}, which is something else in a run's folder; "
+                "choose another name",
+                *("models", name),
+            )
         if isinstance(spec, DerivedSpec) and spec.from_ not in self.models:
             raise MisplacedError(
                 f"models.{name} begins as {spec.from_!r}, which is no model; there are "
@@ -117,13 +126,26 @@ class Recipe(Part):
                 *("models", name, "embedding", "of"),
             )
 
-    def _check_stage(self, stage: StageSpec) -> None:
+    def _check_stage(self, number: int, stage: StageSpec) -> None:
         for key, name in (("student", stage.student), ("teacher", stage.teacher)):
             if name is not None and name not in self.models:
-                raise ValueError(
+                raise MisplacedError(
                     f"stage {stage.name!r} has the {key} {name!r}; there are the models "
-                    f"{', '.join(self.models)}"
+                    f"{', '.join(self.models)}",
+                    *("distill", number, key),
                 )
+        if stage.teacher == stage.student:
+            raise MisplacedError(
+                f"stage {stage.name!r} has {stage.student!r} as its student and as its teacher; "
+                "set teacher: null if it learns from labels",
+                *("distill", number, "student"),
+            )
+        if isinstance(self.models[stage.student], EncoderSpec) and TUNING.fullmatch(stage.name):
+            raise MisplacedError(
+                f"stage {stage.name!r} has the name of a part of fine-tuning, which "
+                f"{stage.student!r} may have; choose another name",
+                *("distill", number, "name"),
+            )
         origin = self.models[self.lineage(stage.student)[-1]]
         if isinstance(origin, StudentSpec):
             heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))

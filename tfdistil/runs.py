@@ -16,7 +16,7 @@ from tfdistil.errors import RunError
 from tfdistil.models.record import ModelRecord, load_model, load_task
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder, model_step
-from tfdistil.schema.models import EncoderSpec
+from tfdistil.schema.models import StudentSpec
 from tfdistil.tasks import Task
 from tfdistil.text.words import WordSplitter
 
@@ -63,7 +63,8 @@ class Run:
             raise RunError(f"{self.folder.path}: no model {name!r}; there are {names}")
         if not self.is_trained(name):
             raise RunError(f"{self.folder.path}: {name} is not trained yet; run the recipe")
-        return load_model(self.folder.path / model_step(name))
+        seed = self.recipe.seed if name == TWIN else self.recipe.seed_of(name)
+        return load_model(self.folder.path / model_step(name), seed)
 
     def is_trained(self, name: str) -> bool:
         """Whether a model is finished."""
@@ -83,7 +84,10 @@ class Run:
         if name == TWIN:
             return self.folder.facts(model_step(TWIN))["head"]
         origin = self.recipe.models[self.recipe.lineage(name)[-1]]
-        return "logits" if isinstance(origin, EncoderSpec) else self.recipe.export.head
+        if not isinstance(origin, StudentSpec):
+            return "logits"
+        delivered = self.recipe.export.head
+        return delivered if delivered in origin.heads else origin.heads[0]
 
     def export_length(self) -> int:
         """Pieces per call: as the recipe says, or what holds 99 % of dev, in steps of 8."""

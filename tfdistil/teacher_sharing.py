@@ -23,7 +23,7 @@ from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder, model_step
 
 TEACHER = model_step("teacher")
-_TRAINED = ("teacher", "teacher-body")
+_TRAINED = ("teacher", "teacher.body")
 """The models in ``history.csv`` that the step trains: the teacher, and its body in pre-training."""
 
 
@@ -43,8 +43,15 @@ def teacher_key(recipe: Recipe, corpus: Corpus, base: Path) -> str:
     origin = None if spec.checkpoint is None else beside(base.resolve(), spec.checkpoint)
     how = spec.model_dump(exclude={"checkpoint", "seed"})
     settings = [recipe.task.model_dump(), how, origin, recipe.seed_of("teacher")]
+    taught = recipe.stages_of("teacher")
+    if taught:  # whatever teaches it counts too, and with it the whole recipe
+        settings.append(json.loads(recipe.model_dump_json(exclude={"export", "benchmark", "name"})))
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-    sets = [corpus.train, corpus.dev, *([corpus.transfer] if spec.scratch is not None else [])]
+    sets = [corpus.train, corpus.dev]
+    if taught or spec.scratch is not None:
+        sets.append(corpus.transfer)
+    if taught:
+        sets.append(corpus.augmented)
     for examples in sets:
         _update(digest, examples)
     return digest.hexdigest()

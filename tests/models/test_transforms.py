@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
+from tokenizers import Tokenizer
 
 from tfdistil.corpus import load_corpus
+from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.masked_language import with_mlm_head
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import TRANSFORMS, apply_transform, transform
 from tfdistil.recipe_file import parse_recipe
+from tfdistil.text.subwords import SubwordFeaturizer
 
 RECIPE = """
 task: tags
@@ -26,7 +31,9 @@ models:
   hashed: {kind: pqrnn, bottleneck: 4, layers: 1, state: 3, hashing: {families: {murmur: 8}}}
   student: {from: hashed, apply: [quantize]}
   other: OTHER
-distill: [{name: one, terms: [{loss: cross_entropy}]}]
+distill:
+  - {name: one, terms: [{loss: cross_entropy}]}
+  - {name: two, student: other, teacher: null, terms: [{loss: cross_entropy}]}
 """
 OPTIONS = {"quantize": {}, "keep_layers": {}, "reduce_vocabulary": {"language": "de"}}
 
@@ -112,6 +119,38 @@ def test_a_reduced_vocabulary_says_the_same_of_what_it_can_spell(made):
         np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
 
 
+def test_special_pieces_stay_and_padding_is_renumbered(made):
+    """A vocab.txt alone marks no piece as special, and [PAD] need not be the first."""
+    teacher = made["teacher"]
+    tree = json.loads(teacher.featurizer.tokenizer.to_str())
+    tree |= {"added_tokens": [], "post_processor": None}
+    vocabulary = tree["model"]["vocab"]
+    seventh = next(piece for piece, number in vocabulary.items() if number == 300)
+    vocabulary["[PAD]"], vocabulary[seventh] = 300, vocabulary["[PAD]"]
+    settings = teacher.model.get_config()
+    settings["config"] = settings["config"] | {"pad_id": 300}
+    featurizer = SubwordFeaturizer.from_tokenizer(Tokenizer.from_str(json.dumps(tree)), 32)
+    record = replace(teacher, model=Encoder.from_config(settings), featurizer=featurizer)
+    german = apply_transform("reduce_vocabulary", record, made.corpus, {"language": "de"})
+    own = german.featurizer.tokenizer
+    assert None not in map(own.token_to_id, ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"))
+    assert german.model.config.pad_id == german.featurizer.pad == own.token_to_id("[PAD]") < 300
+    words = words_of(made, "de")[0]
+    before, after = signals(record, words), signals(german, words)
+    np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+
+
+def test_roberta_keeps_the_ids_before_its_first_position(made):
+    config = made["teacher"].model.get_config()["config"]
+    config |= {"family": "roberta", "pad_id": 9, "max_positions": 50, "type_vocabulary": 0}
+    record = replace(made["teacher"], model=Encoder(config))
+    german = apply_transform("reduce_vocabulary", record, made.corpus, {"language": "de"})
+    own = german.featurizer.tokenizer
+    old = made["teacher"].featurizer.tokenizer
+    assert german.model.config.position_offset == 10
+    assert [own.id_to_token(i) for i in range(10)] == [old.id_to_token(i) for i in range(10)]
+
+
 def test_rare_pieces_go_and_words_are_spelled_with_others(made):
     kept = [
         apply_transform("reduce_vocabulary", made["teacher"], made.corpus, {"min_share": share})
@@ -140,6 +179,7 @@ def test_the_masked_language_head_is_cut_with_the_table(made):
 @pytest.mark.parametrize(
     ("other", "text"),
     [
+        ("{from: teacher, apply: [{kind: reduce_vocabulary, min_share: 5.0}]}", "0 to 1, got 5.0"),
         ("{from: teacher, apply: [melt]}", r"other.apply.0: unknown transform 'melt'; .*quantize"),
         ("{from: teacher, apply: [{kind: keep_layers, n: 1}]}", "no option n; it has layers"),
         ("{from: teacher, apply: [{kind: keep_layers, layers: even}]}", "'layers' is 'even'"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, word_embeddings
-from tfdistil.errors import RecipeError
+from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside
 from tfdistil.models.inputs import READS, alignment, sentences
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, heads_of, labels_of
@@ -151,7 +151,7 @@ def from_model(name: str, spec: DerivedSpec, models: Models) -> ModelRecord:
     for number, change in enumerate(spec.apply):
         try:
             record = apply_transform(change.kind, record, models.corpus, change.options)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, CheckpointError) as error:
             raise RecipeError(f"models.{name}.apply.{number}: {error}") from error
     return copy_of(record) if record is before else record
 

@@ -76,12 +76,17 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     write_json(folder / "task.json", task.to_json())
 
 
-def load_model(folder: Path) -> ModelRecord:
-    """Read what `save_model` wrote."""
+def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
+    """Read what `save_model` wrote.
+
+    Args:
+        folder: of the model.
+        seed: of an encoder's dropout; a student has its own.
+    """
     arguments = read_json(folder / "model.json")
     if arguments["kind"] == ENCODER:
         task = load_task(folder)
-        model = load_encoder(folder, heads_of(task), labels=labels_of(task))
+        model = load_encoder(folder, heads_of(task), labels=labels_of(task), seed=seed)
     else:
         outputs = arguments["outputs"]
         arguments["outputs"] = {name: (level, size) for name, level, size in outputs}

@@ -117,8 +117,10 @@ def reduce_vocabulary(
         record: an encoder that reads pieces.
         corpus: its train, transfer and augmented sentences are counted.
         language: only its sentences; None: all.
-        min_share: least share of the sentences that a piece occurs in; 0: it occurs at all.
+        min_share: least share of the sentences that a piece occurs in, 0 to 1; 0: it occurs at all.
     """
+    if not 0 <= min_share <= 1:
+        raise ValueError(f"min_share is a share of the sentences, 0 to 1, got {min_share}")
     before = _encoder(record, "reduce_vocabulary")
     featurizer: Any = record.featurizer
     examples = [*corpus.train, *corpus.transfer, *corpus.augmented]
@@ -126,9 +128,13 @@ def reduce_vocabulary(
         examples = [example for example in examples if example.language == language]
     if not examples:
         raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
-    kept = _pieces_of(featurizer, list(sentences(examples)), min_share)
+    kept = _pieces_of(featurizer, list(sentences(examples)), min_share) | _special(
+        before, featurizer
+    )
     tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept)
-    after = _like(before, vocabulary=len(old))
+    moved = int(np.searchsorted(old, featurizer.pad))
+    pad = before.config.pad_id if before.config.position_offset else moved
+    after = _like(before, vocabulary=len(old), pad_id=pad)
     sliced = [before.word_embeddings, *([before.mlm.bias] if before.mlm is not None else [])]
     rows = {id(variable): old for variable in sliced}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
@@ -151,6 +157,17 @@ def _pieces_of(featurizer: Any, texts: Sequence[Sequence[str]], min_share: float
         known = featurizer.pieces(list(dict.fromkeys(words)))
         counts.update({piece for word in words for piece in known[word]})
     return {piece for piece, count in counts.items() if count >= min_share * len(texts)}
+
+
+def _special(encoder: Encoder, featurizer: Any) -> set[int]:
+    """Pieces that stay: those of the featurizer and the mask, and all before the first position.
+
+    RoBERTa's positions begin behind the id of its padding, which therefore must stay where it is.
+    """
+    masks = map(featurizer.tokenizer.token_to_id, ("[MASK]", "<mask>"))
+    named = {featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk}
+    below = range(encoder.config.position_offset)
+    return named | {mask for mask in masks if mask is not None} | set(below)
 
 
 def _encoder(record: ModelRecord, name: str) -> Encoder:

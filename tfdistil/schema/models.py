@@ -258,6 +258,8 @@ class StudentSpec(OpenPart):
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
+        if self.options.keys() & {"from", "apply"}:
+            raise ValueError("an entry has kind: or from: with apply:, not both")
         if self.projection_activation == "linear" and not self.projection:
             raise ValueError("projection_activation: linear needs projection: true")
         if self.head_input == "projection" and not self.projection:
