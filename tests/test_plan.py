@@ -15,6 +15,8 @@ from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.encoders import load_encoder
 from tfdistil.errors import RecipeError
+from tfdistil.evaluation import evaluate_run
+from tfdistil.export.cli import main as export_main
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
 from tfdistil.pipeline import run
@@ -141,7 +143,7 @@ def test_a_quantized_student_may_have_the_only_stage(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_teachers_assistant_teaches_the_student(tmp_path):
+def test_a_teachers_assistant_teaches_the_student(tmp_path, capsys):
     text = io.StringIO()
     run(cascade(), tmp_path, screen=Screen(Console(file=text, width=200)))
     names = [path.name for path in sorted((tmp_path / "models").iterdir())]
@@ -160,6 +162,12 @@ def test_a_teachers_assistant_teaches_the_student(tmp_path):
     assert any(moved)  # the assistant was trained on
     assert [phase["name"] for phase in work.phases("student")] == ["last"]
     assert any("half on train" in line for line in text.getvalue().splitlines())
+    for name in ("teacher", "half", "student"):
+        assert evaluate_run(tmp_path, name, None, None, None)["dev"]["examples"] == 20
+    assert (
+        export_main([str(tmp_path), "--model", "half", "--out", str(tmp_path / "half.tflite")]) == 2
+    )
+    assert "this model is an encoder; a file is made of a student" in capsys.readouterr().err
 
     # Stopped before the last model, it goes on with that one alone.
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
