@@ -101,7 +101,7 @@ class RunFolder:
         if manifest.get("layout") != LAYOUT:
             raise RunError(
                 f"{self.path}: another version of tfdistil made this run, and this one cannot read "
-                "it; give another --out folder, or use that version: "
+                "it; remove the folder, give another --out, or use that version: "
                 f"{manifest.get('versions', {}).get('tfdistil', 'unknown')}"
             )
         return manifest
