@@ -77,11 +77,12 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
-            if unused := [name for name in recipe.models if name not in recipe.plan()]:
+            plan = recipe.plan()
+            if unused := [name for name in recipe.models if name not in plan]:
                 screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
             work = Run(folder, corpus, screen)
-            untrained = {} if any(map(work.is_trained, recipe.plan())) else check_stages(work)
-            for name in recipe.plan():
+            untrained = {} if any(map(work.is_trained, plan)) else check_stages(work)
+            for name in plan:
                 folder.once(model_step(name), partial(train_model, work, name, untrained))
             if recipe.twin:
                 folder.once(model_step(TWIN), lambda: train_twin(work))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 _Entry = TypeVar("_Entry")
@@ -17,3 +18,17 @@ def add_once(table: dict[str, _Entry], name: str, entry: _Entry) -> None:
     if name in table:
         raise ValueError(f"{name!r} is registered already; choose another name")
     table[name] = entry
+
+
+def entering(table: dict[str, _Entry], name: str) -> Callable[[_Entry], _Entry]:
+    """A decorator that enters a function under a name and leaves it as it is.
+
+    Raises:
+        ValueError: the decorator, where the name is taken, see `add_once`.
+    """
+
+    def enter(function: _Entry) -> _Entry:
+        add_once(table, name, function)
+        return function
+
+    return enter

@@ -72,9 +72,8 @@ class Run:
 
     def phases(self, name: str) -> list[dict[str, Any]]:
         """How the phases of a model's training ended, those of what it began as first."""
-        lineage = (TWIN,) if name == TWIN else self.recipe.lineage(name)[::-1]
-        steps = [self.folder.facts(model_step(one)) for one in lineage]
-        return [phase for facts in steps for phase in facts.get("phases", [])]
+        steps = [self.folder.facts(model_step(one)) for one in self.recipe.lineage(name)[::-1]]
+        return [phase for facts in steps for phase in facts["phases"]]
 
     def head(self, name: str) -> str:
         """Whose logits count as a model's answers.

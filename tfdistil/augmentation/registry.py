@@ -12,7 +12,7 @@ from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.options import wrong_call
 from tfdistil.progress import Counter, silent
-from tfdistil.registry import add_once
+from tfdistil.registry import entering
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,7 @@ def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
     Raises:
         ValueError: there is an augmentation of that name.
     """
-
-    def register(function: Augmentation) -> Augmentation:
-        add_once(AUGMENTATIONS, name, function)
-        return function
-
-    return register
+    return entering(AUGMENTATIONS, name)
 
 
 def check_options(kind: str, options: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from tfdistil.errors import CheckpointError, DataError
 from tfdistil.files import beside
 from tfdistil.printable import shown
-from tfdistil.registry import add_once
+from tfdistil.registry import entering
 
 
 class Translator(Protocol):
@@ -40,12 +40,7 @@ def translator(name: str) -> Callable[[Translate], Translate]:
     Raises:
         ValueError: there is a translator of that name.
     """
-
-    def register(function: Translate) -> Translate:
-        add_once(TRANSLATORS, name, function)
-        return function
-
-    return register
+    return entering(TRANSLATORS, name)
 
 
 class RegisteredTranslator:

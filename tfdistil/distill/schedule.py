@@ -267,10 +267,11 @@ class Schedule:
 
     def _stored(self, stage: StageSpec, name: str, signals: Sequence[str]) -> StoredSignals:
         assert stage.teacher is not None
-        teacher, rows = self.models[stage.teacher], self.rows(stage.teacher, name)
+        teacher = self.models[stage.teacher]
         folder = self.folder / "cache" / self._cache_key(teacher, name, signals)
         if not folder.exists():
             counter = self.counter(f"{stage.teacher} on {name}", len(self.sets[name]))
+            rows = self.rows(stage.teacher, name)
             store_signals(teacher.model, rows, signals, folder, counter)
         return load_signals(folder, self.rows(stage.student, name))
 

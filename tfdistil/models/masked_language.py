@@ -6,6 +6,7 @@ from typing import Any
 
 from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.streams import Transform
+from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.errors import CheckpointError
 from tfdistil.models.record import ModelRecord
@@ -20,11 +21,8 @@ def with_mlm_head(record: ModelRecord, seed: int) -> ModelRecord:
 
 def copy_body(source: Encoder, target: Encoder) -> None:
     """Copy all weights but those of the heads."""
-    weights = dict(source.layer_groups())
-    for name, group in target.layer_groups():
-        if name != "heads":
-            for mine, theirs in zip(group, weights[name], strict=True):
-                mine.assign(theirs)
+    names = [name for name, _ in target.layer_groups() if name != "heads"]
+    copy_groups(source, target, dict(zip(names, names, strict=True)))
 
 
 def masking_for(record: ModelRecord, probability: float) -> Transform:

@@ -67,9 +67,8 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
         for name, data in record.featurizer.to_assets().items():
             (folder / name).write_bytes(data)
     arguments = dict(record.arguments)
-    if (
-        "outputs" in arguments
-    ):  # their order is that of the weights, and JSON's keys are sorted here
+    if "outputs" in arguments:
+        # Their order is that of the heads' weights, and JSON files have sorted keys here.
         arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
     write_json(folder / "model.json", arguments)
     write_json(folder / "featurizer.json", record.featurizer.to_json())

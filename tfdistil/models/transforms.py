@@ -14,11 +14,12 @@ from typing import Any, Literal
 import numpy as np
 
 from tfdistil.corpus import Corpus
+from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.models.inputs import sentences
 from tfdistil.models.record import ModelRecord
 from tfdistil.options import wrong_call
-from tfdistil.registry import add_once
+from tfdistil.registry import entering
 from tfdistil.students import STUDENTS
 from tfdistil.text.prune import prune_tokenizer
 
@@ -33,12 +34,7 @@ def transform(name: str) -> Callable[[Transform], Transform]:
     Raises:
         ValueError: there is a transform of that name.
     """
-
-    def register(function: Transform) -> Transform:
-        add_once(TRANSFORMS, name, function)
-        return function
-
-    return register
+    return entering(TRANSFORMS, name)
 
 
 def apply_transform(
@@ -97,11 +93,9 @@ def keep_layers(
             f"layers are different numbers of 1 to {count} in rising order; got {kept}"
         )
     after = _like(before, layers=len(kept))
-    groups, old = dict(after.layer_groups()), dict(before.layer_groups())
-    source = {f"layer_{new}": f"layer_{number}" for new, number in enumerate(kept, 1)}
-    for name, weights in groups.items():
-        for mine, theirs in zip(weights, old[source.get(name, name)], strict=True):
-            mine.assign(theirs)
+    source = {name: name for name, _ in after.layer_groups()}
+    source |= {f"layer_{new}": f"layer_{number}" for new, number in enumerate(kept, 1)}
+    copy_groups(before, after, source)
     return replace(record, model=after)
 
 
@@ -128,9 +122,8 @@ def reduce_vocabulary(
         examples = [example for example in examples if example.language == language]
     if not examples:
         raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
-    kept = _pieces_of(featurizer, list(sentences(examples)), min_share) | _special(
-        before, featurizer
-    )
+    kept = _pieces_of(featurizer, list(sentences(examples)), min_share)
+    kept |= _special(before, featurizer)
     tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept)
     moved = int(np.searchsorted(old, featurizer.pad))
     pad = before.config.pad_id if before.config.position_offset else moved
