@@ -1,8 +1,8 @@
-"""The benchmark of a run: its file, its own teacher and a reference shape in one go."""
+"""The benchmark of a run: its files, their own teacher and a reference shape in one go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ from tfdistil.benchmarks.shapes import reference_file
 from tfdistil.benchmarks.teacher import teacher_model
 from tfdistil.files import write_bytes
 
+REFERENCE = "reference shape"
+"""Its name among the files, which no model's is: it has a space."""
+
 
 def benchmark_run(
-    student: Path,
-    teacher: Any,
+    files: Mapping[str, Path],
+    encoders: Mapping[str, Any],
     *,
     queries: int = 1000,
     reference: str | None = None,
@@ -23,11 +26,11 @@ def benchmark_run(
     threads: int = 1,
     screen: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Time an exported student beside its teacher, at the student's shapes.
+    """Time exported files beside their teacher, at the shapes of the first one.
 
     Args:
-        student: the model file.
-        teacher: the `tfdistil.encoders.encoder.Encoder`; converted to float32.
+        files: model files by name, at least one.
+        encoders: the teacher by its name, or nothing; converted to float32.
         queries: timed calls of each model.
         reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None; all runs share its
             file, see `tfdistil.benchmarks.shapes.cache_folder`.
@@ -36,31 +39,34 @@ def benchmark_run(
         screen: told what is going on.
 
     Returns:
-        ``student`` and ``teacher`` (see `tfdistil.benchmarks.latency.Measurement.to_json`),
-        ``reference`` (``name``, ``bytes``, ``parameters``, ``latency``; or None), ``ratios``
-        (``teacher`` and ``reference`` to the student) and ``environment``.
+        ``models``, all that was timed by name (see
+        `tfdistil.benchmarks.latency.Measurement.to_json`), ``reference`` (``name``, ``bytes``,
+        ``parameters``, ``latency``; or None), ``ratios`` (by file, of ``teacher`` and
+        ``reference`` to it) and ``environment``.
 
     Raises:
-        ModelFileError: the student's file cannot be used.
+        ModelFileError: a file cannot be used.
         ExportError: the teacher cannot be converted.
     """
-    known = shapes(open_interpreter(student, threads), student)
+    first = next(iter(files.values()))
+    known = shapes(open_interpreter(first, threads), first)
     length, batch = known[-1].length, known[-1].batch
-    teacher_path = folder / "teacher.tflite"
-    if not _has_shape(teacher_path, length, batch):
-        screen("  the teacher as a float .tflite")
-        write_bytes(teacher_path, teacher_model(teacher, length=length, batch=batch))
-    files = {"student": student, "teacher": teacher_path}
+    timed, roles = dict(files), {}
+    for name, encoder in encoders.items():
+        timed[name], roles["teacher"] = folder / f"{name}.tflite", name
+        if not _has_shape(timed[name], length, batch):
+            screen(f"  {name} as a float .tflite")
+            write_bytes(timed[name], teacher_model(encoder, length=length, batch=batch))
     if reference is not None:
-        files["reference"] = reference_file(
+        roles["reference"] = REFERENCE
+        timed[REFERENCE] = reference_file(
             reference, length=length, batch=batch, screen=lambda s: screen(f"  {s}")
         )
-    benchmark = measure(files, Protocol(queries=queries, threads=threads), screen=screen)
+    benchmark = measure(timed, Protocol(queries=queries, threads=threads), screen=screen)
     models = {model.name: model.to_json() for model in benchmark.models}
-    beside = models.get("reference")
+    beside = models.get(REFERENCE)
     return {
-        "student": models["student"],
-        "teacher": models["teacher"],
+        "models": models,
         "reference": None
         if beside is None
         else {
@@ -69,7 +75,10 @@ def benchmark_run(
             "parameters": beside["parameters"],
             "latency": beside,
         },
-        "ratios": {name: benchmark.ratio(name, "student") for name in models if name != "student"},
+        "ratios": {
+            file: {role: benchmark.ratio(name, file) for role, name in roles.items()}
+            for file in files
+        },
         "environment": environment(),
     }
 

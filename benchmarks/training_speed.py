@@ -75,7 +75,6 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     base = Path(recipe).parent if Path(recipe).exists() else Path()
     corpus = load_corpus(found, base)
     spec = found.models[name]
-    is_teacher = isinstance(spec, EncoderSpec)
     model: Any = Models(found, corpus, base)[name]
     stages = [stage for stage in found.distill if stage.student == name]
     tuning = spec.fine_tune if isinstance(spec, EncoderSpec) else False
@@ -85,7 +84,7 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
         name="speed",
         student=name,
         teacher=None,
-        terms=[TermSpec(loss="cross_entropy", head="logits" if is_teacher else found.export.head)],
+        terms=[TermSpec(loss="cross_entropy", head=found.head_of(name))],
         batch_size=batch,
         stop=StopSpec(epochs=total, updates=total, every=total),
     )

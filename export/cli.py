@@ -21,7 +21,7 @@ EXAMPLES = """\
 examples:
   tfdistil-export runs/demo --out student.tflite
   tfdistil-export runs/demo --out small.tflite --quantize dynamic --max-drop 0.2
-  tfdistil-export runs/demo --out long.tflite --length 64 --model twin
+  tfdistil-export runs/demo --out long.tflite --length 64 --model baseline
   tfdistil-export runs/pqrnn --out calibrated.tflite --model float   (int8, but not trained for it)
 """
 
@@ -55,9 +55,9 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument(
         "--model",
-        default="student",
-        help="twin is the student trained without distillation; the float student that a quantized "
-        "one begins as is there by its name in the recipe (default: student)",
+        metavar="NAME",
+        help="by its name in the recipe: the float student that a quantized one begins as, say, or "
+        "baseline, the student without distillation (default: the model that is delivered)",
     )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
     return found
@@ -89,7 +89,8 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
     from tfdistil.runs import open_run
 
     work = open_run(arguments.run, labelled_only=True)
-    student, spec = work.model(arguments.model), work.recipe.export
+    name = arguments.model or work.recipe.main
+    student, spec = work.model(name), work.recipe.export_of(name)
 
     def chosen(name: str) -> Any:
         given = getattr(arguments, name)
@@ -103,9 +104,9 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
         examples=work.corpus.dev,
         out=arguments.out,
         quantize=chosen("quantize"),
-        length=work.export_length() if arguments.length is None else arguments.length,
+        length=work.export_length(name) if arguments.length is None else arguments.length,
         batch=chosen("batch"),
-        head=arguments.head or work.head(arguments.model),
+        head=arguments.head or work.head(name),
         max_drop=chosen("max_drop"),
         languages=work.corpus.languages,
     )

@@ -290,7 +290,7 @@ def test_init_takes_a_teacher_and_writes_paths_relative_to_the_recipe(data, tmp_
     assert main(["init", *arguments, "recipes/new.yaml"]) == 0
     recipe = load_recipe("recipes/new.yaml")
     assert recipe.data.train[0].path == "../a.tsv"
-    assert recipe.teacher_spec().checkpoint == "../teacher"
+    assert recipe.models["teacher"].checkpoint == "../teacher"
 
 
 def test_data_check_lists_every_broken_line_and_overlap(data, tmp_path, monkeypatch, capsys):
@@ -361,7 +361,7 @@ def artefacts_are_whole(run: Path) -> set[str]:
     for path in run.rglob("*.safetensors"):
         if ".partial" not in str(path):
             load_file(path)
-    for folder in map(run.joinpath, ("models/teacher", "models/student", "models/twin")):
+    for folder in map(run.joinpath, ("models/teacher", "models/student", "models/baseline")):
         # The last file of a folder is there if the folder is.
         assert (folder / "task.json").exists() == folder.exists()
     return set(json.loads((run / "manifest.json").read_text("utf-8"))["steps"])
@@ -369,7 +369,7 @@ def artefacts_are_whole(run: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def resumed(tmp_path_factory) -> Path:
-    """A run that was killed in the teacher and the student, stopped in the twin, and finished."""
+    """A run killed in the teacher and in the student, stopped in the baseline, and finished."""
     run = tmp_path_factory.mktemp("stopped") / "run"
     command = ["run", str(TINY), "--out", str(run)]
 
@@ -409,10 +409,10 @@ def test_a_stopped_run_goes_on_to_the_end(resumed):
     assert artefacts_are_whole(resumed) == {
         "models/teacher",
         "models/student",
-        "models/twin",
-        "export",
+        "models/baseline",
+        "export/student",
         "evaluate",
-        "evaluate_file",
+        "evaluate_files",
         "benchmark",
     }
     assert json.loads((resumed / "metrics.json").read_text("utf-8"))["name"] == "tiny"
@@ -440,7 +440,7 @@ def test_predict_and_info_on_what_it_made(resumed, capsys):
 def test_evaluate_a_run_and_its_file_alike(resumed, data, capsys):
     labelled = str(data / "intent_slots/dev.jsonl")
     found = []
-    for what in ([str(resumed), "--model", "tflite"], [str(resumed / "student.tflite")]):
+    for what in ([str(resumed), "--model", "student.tflite"], [str(resumed / "student.tflite")]):
         assert main(["evaluate", *what, "--data", labelled, "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]

@@ -44,7 +44,7 @@ def test_paths_are_relative_and_formats_written_out(written):
         assert source.format is not None
     assert recipe.data.test == []
     assert (recipe.name, recipe.task.kind) == ("mine", "classes")
-    assert recipe.teacher_spec().checkpoint == TEACHER
+    assert recipe.models["teacher"].checkpoint == TEACHER
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_every_part_has_a_comment(written, student):
 def test_a_teacher_in_a_folder_or_on_the_hub(written, tmp_path):
     (tmp_path / "teacher").mkdir()
     recipe, _ = written(teacher=str(tmp_path / "teacher"))
-    assert recipe.teacher_spec().checkpoint == "../teacher"
+    assert recipe.models["teacher"].checkpoint == "../teacher"
     recipe, _ = written(teacher="some/model")
-    assert recipe.teacher_spec().checkpoint == "some/model"
+    assert recipe.models["teacher"].checkpoint == "some/model"
 
 
 def test_a_file_that_cannot_be_told_is_an_error(written, tmp_path):

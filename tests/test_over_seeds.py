@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tfdistil.cli import main
 from tfdistil.errors import RunError
 from tfdistil.over_seeds import over_seeds
+from tfdistil.run_metrics import Metrics, System
 
 
 @pytest.fixture
@@ -17,12 +17,38 @@ def make_run(tmp_path):
     def make(seed: int, teacher: float, student: float, name: str = "demo") -> Path:
         folder = tmp_path / f"{name}-{seed}-{teacher}"
         folder.mkdir()
-        systems = [
-            {"name": who, "scores": {"dev": {"span_f1": score}, "test": {"span_f1": score + 1}}}
+        scores = {
+            who: {"dev": {"span_f1": score}, "test": {"span_f1": score + 1}}
             for who, score in (("teacher", teacher), ("student", student))
-        ]
-        metrics = {"name": name, "seed": seed, "task": "tags", "metric": "span_f1"}
-        (folder / "metrics.json").write_text(json.dumps({**metrics, "systems": systems}))
+        }
+        kept = {
+            n: 100 * of["span_f1"] / scores["teacher"][n]["span_f1"]
+            for n, of in scores["student"].items()
+        }
+        same = {"parameters": 1}
+        systems = (
+            System(
+                id="teacher",
+                name="teacher",
+                role="teacher",
+                model="teacher",
+                scores=scores["teacher"],
+                **same,
+            ),
+            System(
+                id="student",
+                name="student",
+                role="student",
+                model="student",
+                teacher="teacher",
+                scores=scores["student"],
+                retention=kept,
+                **same,
+            ),
+        )
+        Metrics(
+            name=name, seed=seed, task="tags", metric="span_f1", main="student", systems=systems
+        ).save(folder)
         return folder
 
     return make

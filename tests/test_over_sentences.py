@@ -28,7 +28,7 @@ def make_run(tmp_path):
         RunFolder(tmp_path / name, recipe)
         (tmp_path / name / "predictions").mkdir()
         corpus = load_corpus(recipe)
-        for kind, errors in (("teacher", set[int]()), ("tflite", wrong)):
+        for kind, errors in (("teacher", set[int]()), ("student.tflite", wrong)):
             for key in ("dev", "test"):
                 rows = [Prediction(tags=e.tags, label=e.label) for e in getattr(corpus, key)]
                 for at in errors if key == "dev" else ():
@@ -49,7 +49,7 @@ def rows(table: str) -> dict[str, list[str]]:
 
 def test_the_gain_of_one_run_over_another(make_run):
     worse, better = make_run("worse", {0, 1, 2, 3, 4}), make_run("better", {0, 1})
-    found = rows(over_sentences([better], [worse], "tflite"))
+    found = rows(over_sentences([better], [worse], "student.tflite"))
     assert found["dev"][:4] == ["20", "75.0", "90.0", "+15.0"]
     low, high = (float(x) for x in found["dev"][4].split(" to "))
     assert 0 <= low <= 15 <= high  # nowhere worse
@@ -59,22 +59,22 @@ def test_the_gain_of_one_run_over_another(make_run):
 
 def test_several_runs_are_one_system(make_run):
     one, two = make_run("one", {0, 1}), make_run("two", {0, 1, 2, 3}, "seed=13")
-    found = rows(over_sentences([one, two], ["teacher"], "tflite"))
+    found = rows(over_sentences([one, two], ["teacher"], "student.tflite"))
     assert found["dev"][:4] == ["20", "100.0", "85.0", "-15.0"]
     # Sentences that err in both runs weigh twice those that err in one.
-    same = rows(over_sentences([one, one], ["teacher"], "tflite"))
-    assert same["dev"] == rows(over_sentences([one], ["teacher"], "tflite"))["dev"]
+    same = rows(over_sentences([one, one], ["teacher"], "student.tflite"))
+    assert same["dev"] == rows(over_sentences([one], ["teacher"], "student.tflite"))["dev"]
 
 
 def test_other_sentences_are_refused(make_run, tmp_path):
     one, other = make_run("one", set()), make_run("other", set(), "seed=99")
     for folders, against in (([one], [other]), ([one, other], ["teacher"])):
         with pytest.raises(RunError, match="do not have the same dev and test sentences"):
-            over_sentences(folders, against, "tflite")
-    with pytest.raises(RunError, match=r"no answers of 'twin' \(.*twin.dev.jsonl\)"):
-        over_sentences([one], ["twin"], "tflite")
+            over_sentences(folders, against, "student.tflite")
+    with pytest.raises(RunError, match=r"no answers of baseline \(.*baseline.dev.jsonl\)"):
+        over_sentences([one], ["baseline"], "student.tflite")
     with pytest.raises(RunError, match="not a run folder"):
-        over_sentences([one], [tmp_path / "none"], "tflite")
+        over_sentences([one], [tmp_path / "none"], "student.tflite")
 
 
 def test_on_the_command_line(make_run, capsys):

@@ -17,12 +17,12 @@ from tfdistil.encoders import load_encoder
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation import evaluate_run
 from tfdistil.export.cli import main as export_main
+from tfdistil.model_sharing import model_key
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import parse_recipe
 from tfdistil.runs import open_run
-from tfdistil.teacher_sharing import teacher_key
 
 TINY = Path(__file__).with_name("tiny.yaml")
 CASCADE = """
@@ -39,7 +39,7 @@ distill:
     student: half
     terms: [{loss: logit_mse, head: logits, stream: [train, transfer]}]
     stop: {updates: 20}
-twin: false
+baseline: false
 """
 
 
@@ -84,7 +84,7 @@ def test_a_model_that_nothing_needs_is_not_made():
 
 def test_a_student_that_no_stage_trains():
     stages = [stage for stage in parsed(CASCADE)["distill"] if stage["name"] == "assist"]
-    with pytest.raises(RecipeError, match="no stage trains the student"):
+    with pytest.raises(RecipeError, match="no stage trains 'student'"):
         cascade(distill=stages)
 
 
@@ -105,7 +105,7 @@ def test_a_teacher_that_a_stage_trains_is_another_teacher():
             [on_labels | {"stop": {"updates": 7}}],
         )
     ]
-    keys = {teacher_key(recipe, corpus, Path()) for recipe in recipes}
+    keys = {model_key(recipe, "teacher", corpus, Path()) for recipe in recipes}
     assert len(keys) == 3
 
 
@@ -129,17 +129,125 @@ def test_a_quantized_student_may_have_the_only_stage(tmp_path):
     recipe = cascade(
         models={
             "teacher": parsed_teacher(),
-            "hashed": {
-                **{"kind": "pqrnn", "bottleneck": 4, "layers": 1, "state": 3, "max_length": 32},
-                "hashing": {"families": {"murmur": 16}},
-            },
+            "hashed": HASHED,
             "student": {"from": "hashed", "apply": ["quantize"]},
         },
         distill=[{"name": "only", "terms": [{"loss": "cross_entropy"}], "stop": {"updates": 5}}],
-        twin=True,
+        baseline=True,
     )
     found = run(recipe, tmp_path, screen=Screen(Console(file=io.StringIO())))
-    assert [s["kind"] for s in found["systems"]] == ["teacher", "twin", "student", "tflite"]
+    assert [s.id for s in found.systems] == [
+        *("teacher", "baseline", "hashed", "student", "student.tflite")
+    ]
+
+
+HASHED = {
+    "kind": "pqrnn",
+    "bottleneck": 4,
+    "layers": 1,
+    "state": 3,
+    "max_length": 32,
+    "hashing": {"families": {"murmur": 16}},
+}
+ON_LABELS = {
+    "name": "only",
+    "teacher": None,
+    "terms": [{"loss": "cross_entropy"}],
+    "stop": {"updates": 5},
+}
+
+
+def quietly(recipe, folder):
+    return run(recipe, folder, screen=Screen(Console(file=io.StringIO())))
+
+
+def test_what_is_delivered_is_made_with_its_baseline():
+    recipe = cascade(
+        baseline=True, deliver={"half": {"checkpoint": True}, "student": {"tflite": True}}
+    )
+    assert recipe.main == "half"
+    assert recipe.baselines() == {}  # an encoder's would be the fine-tuned checkpoint
+    recipe = cascade(baseline=True, deliver={"student": {"tflite": True}})
+    assert recipe.baselines() == {"baseline": "student"}
+    assert recipe.plan() == ("teacher", "half", "student", "baseline")
+    assert recipe.teachers_of("student") == ("half", "teacher")
+    assert recipe.teachers_of("teacher") == ()
+
+
+def test_a_file_has_the_keys_of_export_but_for_its_own():
+    deliver = {"student": {"tflite": {"quantize": "dynamic"}}, "half": {"tflite": True}}
+    recipe = cascade(deliver=deliver, export={"quantize": "none", "length": 24})
+    assert (recipe.export_of("student").quantize, recipe.export_of("half").quantize) == (
+        "dynamic",
+        "none",
+    )
+    assert recipe.export_of("student").length == 24
+    again = parse_recipe(parsed(recipe.to_yaml()))
+    assert again == recipe
+    assert parse_recipe({**parsed(recipe.to_yaml()), "export": {"length": 16}}).export_of(
+        "student"
+    ) == again.export_of("student").model_copy(update={"length": 16})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"deliver": {"nobody": {"tflite": True}}}, "deliver names 'nobody', which is no model"),
+        ({"deliver": {"student": {}}}, "tflite: true, checkpoint: true, or both"),
+        ({"deliver": {"student": {"checkpoint": True}}}, "needs an encoder, but 'student' is a b"),
+        ({"deliver": {"student": {"tflite": {"head": "x"}}}}, "export.head 'x' is no head of"),
+    ],
+)
+def test_what_cannot_be_delivered(changes, words):
+    with pytest.raises(RecipeError, match=words):
+        cascade(**changes)
+
+
+def test_without_a_student_it_must_be_said_what_is_delivered():
+    with pytest.raises(RecipeError, match=r"so say what is delivered, as in deliver: \{teacher:"):
+        cascade(models={"teacher": parsed_teacher()}, distill=[])
+
+
+def test_a_student_of_pieces_needs_an_encoder(tmp_path):
+    student = {"kind": "bilstm", "width": 8, "embedding": {"width": 8}}
+    recipe = cascade(models={"student": student}, distill=[ON_LABELS])
+    with pytest.raises(RecipeError, match=r"reads the word pieces of models\.teacher, which there"):
+        quietly(recipe, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_student_of_hashed_words_needs_no_teacher(tmp_path):
+    recipe = cascade(models={"student": HASHED}, distill=[ON_LABELS])
+    found = quietly(recipe, tmp_path)
+    assert [s.name for s in found.systems] == ["student (labels only)", "student int8"]
+    assert found.teacher is None
+    assert found.delivered.retention == {}
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "No teacher to compare" in page
+    assert "learnt from its outputs" not in (tmp_path / "MODEL_CARD.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_a_run_without_a_file_and_then_with_three(tmp_path):
+    """A checkpoint alone; then, without training anything again, files of two kinds too."""
+    models = {"teacher": parsed_teacher(), "student": HASHED, "other": HASHED | {"state": 4}}
+    stages = [{**ON_LABELS, "name": f"on_{name}", "student": name} for name in ("student", "other")]
+    deliver = {"teacher": {"checkpoint": True}}
+    recipe = cascade(models=models, distill=stages, deliver=deliver)
+    found = quietly(recipe, tmp_path)
+    assert found.main == "teacher"
+    assert not list(tmp_path.rglob("*.tflite"))
+    assert load_encoder(tmp_path / "checkpoints" / "teacher").config.layers == 2
+    assert "The model teacher has a" in (tmp_path / "report.html").read_text("utf-8")
+
+    before = (tmp_path / "history.csv").read_bytes()
+    deliver |= {"student": {"tflite": True}, "other": {"tflite": {"quantize": "none"}}}
+    again = quietly(cascade(models=models, distill=stages, deliver=deliver), tmp_path)
+    assert (tmp_path / "history.csv").read_bytes() == before
+    ids = ["teacher", "student", "other", "student.tflite", "other.tflite"]
+    assert [system.id for system in again.systems] == ids
+    assert [again.system(id).export.quantize for id in ids[3:]] == ["int8", "none"]
+    assert all(again.system(id).latency for id in ids[3:])
 
 
 @pytest.mark.slow

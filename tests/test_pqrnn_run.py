@@ -55,14 +55,19 @@ def finished(tmp_path_factory):
 
 def test_every_system_has_learned(finished):
     _, metrics = finished
-    scores = {system["kind"]: system["scores"]["dev"] for system in metrics["systems"]}
-    assert set(scores) == {"teacher", "twin", "student", "tflite"}
+    scores = {system.id: system.scores["dev"] for system in metrics.systems}
+    assert set(scores) == {"teacher", "baseline", "float", "student", "student.tflite"}
     assert scores["student"]["intent_accuracy"] > 60
-    assert scores["twin"]["intent_accuracy"] > 60  # its learning rate is that of the float stage
-    assert abs(scores["student"]["intent_accuracy"] - scores["tflite"]["intent_accuracy"]) <= 15
+    assert (
+        scores["baseline"]["intent_accuracy"] > 60
+    )  # its learning rate is that of the float stage
+    assert (
+        abs(scores["student"]["intent_accuracy"] - scores["student.tflite"]["intent_accuracy"])
+        <= 15
+    )
 
 
-def test_the_twin_is_selected_as_often_as_the_longest_stage(finished):
+def test_the_baseline_is_selected_as_often_as_the_longest_stage(finished):
     folder, _ = finished
     with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["name"] == "monitored"]
@@ -77,28 +82,28 @@ def test_the_twin_is_selected_as_often_as_the_longest_stage(finished):
 
 def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     folder, metrics = finished
-    assert [phase["name"] for phase in metrics["phases"]] == ["float", "quantized", "settled"]
+    assert [phase.name for phase in metrics.phases["student"]] == ["float", "quantized", "settled"]
     student = open_run(folder).model("student")
     assert student.arguments["quantize"] == "keras"
     before = open_run(folder).model("float")
     assert "quantize" not in before.arguments
     scores = evaluate_run(folder, "float", None, None, None)["dev"]["scores"]
-    assert scores["exact_match"] == pytest.approx(metrics["phases"][0]["best"])
+    assert scores["exact_match"] == pytest.approx(metrics.phases["student"][0].best)
     assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
-    assert open_run(folder).model("twin").arguments.get("quantize") is None
+    assert open_run(folder).model("baseline").arguments.get("quantize") is None
 
 
 def test_a_model_that_is_not_there_is_named_beside_those_that_are(finished):
     folder, _ = finished
-    there = "there are teacher, float, student, twin, tflite"
+    there = "there are teacher, float, student, baseline, student.tflite"
     with pytest.raises(RunError, match=f"no model 'other'; {there}"):
         evaluate_run(folder, "other", None, None, None)
 
 
 def test_the_file_is_all_integer_and_carries_the_projection(finished):
     folder, metrics = finished
-    assert metrics["export"]["float_ops"] == 0
-    assert (metrics["export"]["flex"], metrics["export"]["custom"]) == (0, 0)
+    export = metrics.delivered.export
+    assert (export.float_ops, export.flex, export.custom) == (0, 0, 0)
     runtime = Runtime(folder / "student.tflite")
     (words,) = runtime.predict(["set an alarm for seven"])
     assert [w.text for w in words.words] == ["set", "an", "alarm", "for", "seven"]
@@ -106,5 +111,4 @@ def test_the_file_is_all_integer_and_carries_the_projection(finished):
     gold = np.array([example.label for example in corpus.dev])
     found = [runtime.predict_words([list(example.words)])[0].label for example in corpus.dev]
     share = 100 * np.mean(np.array(found) == gold)
-    (tflite,) = (s for s in metrics["systems"] if s["kind"] == "tflite")
-    assert share == pytest.approx(tflite["scores"]["dev"]["intent_accuracy"])
+    assert share == pytest.approx(metrics.delivered.scores["dev"]["intent_accuracy"])

@@ -77,8 +77,8 @@ def test_a_recipe_is_typed_and_has_its_defaults(write):
     assert recipe.task.continuation is False
     assert isinstance(recipe.models["teacher"], EncoderSpec)
     assert isinstance(recipe.models["student"], StudentSpec)
-    assert recipe.student_spec("student").options == {"width": 4}
-    assert recipe.teacher_spec().fine_tune == FineTuneSpec(epochs=2)
+    assert recipe.root_spec("student").options == {"width": 4}
+    assert recipe.models["teacher"].fine_tune == FineTuneSpec(epochs=2)
     assert [stage.name for stage in recipe.distill] == ["first", "second"]
     assert recipe.distill[0].stop == StopSpec()
     assert recipe.distill[1].terms[0].pool == ("train", "transfer")
@@ -86,10 +86,10 @@ def test_a_recipe_is_typed_and_has_its_defaults(write):
 
 
 def test_yaml_1_2_numbers_and_words(write):
-    recipe = load_recipe(write(LINES + "twin: false\n"))
+    recipe = load_recipe(write(LINES + "baseline: false\n"))
     assert recipe.distill[1].optimizer.high == 1e-4  # YAML 1.1 reads 1e-4 as text
     assert recipe.data.train[0].language == "no"  # Norwegian; YAML 1.1 reads False
-    assert recipe.twin is False
+    assert recipe.baseline is False
     tree = YAML(typ="safe").load("a: on\nb: 1e-4\nc: 010\nd: yes")
     assert tree == {"a": "on", "b": 1e-4, "c": 10, "d": "yes"}
 
@@ -269,7 +269,7 @@ def test_weights_are_given_or_learned(write):
     ("old", "new", "words"),
     [
         ("name: second", "name: first", ["unique", "first, first"]),
-        ("  student:\n", "  pupil:\n", ["needs an entry 'student'", "'pupil'"]),
+        ("  student:\n", "  pupil:\n", ["has the student 'student'", "pupil"]),
         ("head: logits}", "head: logit}", ["'first'", "'logit'", "'labels', 'logits'"]),
         ("name: second", "name: second\n    teacher: nobody", ["'second'", "'nobody'"]),
         (
@@ -279,28 +279,31 @@ def test_weights_are_given_or_learned(write):
         ),
         (
             "  student:\n",
-            "  twin: {kind: bilstm}\n  student:\n",
-            [":12:", "cannot be called 'twin'"],
+            "  baseline: {kind: bilstm}\n  student:\n",
+            [":12:", "'baseline' is the model that baseline: true makes"],
         ),
-        ("  student:\n", "  tflite: {kind: bilstm}\n  student:\n", ["cannot be called 'tflite'"]),
         (
             "name: second",
             "name: cool_down\n    student: teacher\n    teacher: null",
-            ["'cool_down' has the name of a part of fine-tuning"],
+            ["'cool_down' has the name of a stage that the entry of 'teacher'"],
         ),
-        ("width: 4", "from: teacher", ["kind: or from: with apply:, not both"]),
+        ("width: 4", "from: teacher", ["kind: or from:, not both"]),
         (
             "  student:\n",
             "  one: {from: two}\n  two: {from: one}\n  student:\n",
             [":13:", "one begins as two begins as one"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
-        ("scratch: {layers: 1}\n    fine_tune:\n      epochs: 2", "kind: bilstm", ["be a teacher"]),
+        (
+            "scratch: {layers: 1}\n    fine_tune:\n      epochs: 2",
+            "kind: bilstm",
+            ["must be an encoder"],
+        ),
         ("width: 4", "embedding: {of: pretrained}", ["student.embedding.of: pretrained needs a"]),
         (
             "  student:\n",
             "  other: {from: nobody}\n  student:\n",
-            [":12:", "models.other begins as 'nobody'"],
+            [":12:", "models.other has from: 'nobody'"],
         ),
         (
             "name: second",
@@ -400,7 +403,7 @@ REFUSED = {
     ),
     "an unknown tag": ("name: !secret x\n", "1: tags (!) have no meaning here; quote what is text"),
     "another YAML": (
-        "%YAML 1.1\n---\ntwin: no\n",
+        "%YAML 1.1\n---\nbaseline: no\n",
         "2: a recipe is YAML 1.2; remove the line that begins with %YAML",
     ),
     "an escape code": ('name: "\\x1b[31m"\n', "1: text with the character '\\x1b'"),
@@ -566,7 +569,7 @@ def test_overrides_lead_through_names_and_numbers(write):
     assert recipe.distill[0].batch_size == 5
     assert recipe.distill[0].terms[0].weight == 0.5
     assert recipe.data.train[0].limit == 3
-    assert recipe.student_spec("student").options == {"width": 4, "dropout": 0.1}
+    assert recipe.root_spec("student").options == {"width": 4, "dropout": 0.1}
     assert recipe.export.quantize == "none"
 
 
@@ -685,7 +688,7 @@ models: {teacher: {scratch: {}}, student: {width: 7}}
 
     def test_what_is_missing_comes_from_it_and_from_its_own_base(self, tmp_path):
         recipe = self.load(tmp_path, "d4_2")
-        student = recipe.student_spec("student")
+        student = recipe.root_spec("student")
         assert (student.options["width"], student.options["dropout"]) == (7, 0.2)
         assert student.heads == ["labels", "logits"]
         assert [stage.name for stage in recipe.distill] == ["representation", "logits", "labels"]
@@ -730,5 +733,5 @@ def test_a_file_goes_before_a_shipped_recipe(tmp_path, monkeypatch):
 def test_options_of_a_part_are_plain_numbers(tmp_path):
     path = tmp_path / "plain.yaml"
     path.write_text(LINES.replace("width: 4\n", "width: 4\n    dropout: 2.0e-1\n"), "utf-8")
-    options = load_recipe(path).student_spec("student").options
+    options = load_recipe(path).root_spec("student").options
     assert (type(options["width"]), type(options["dropout"])) == (int, float)

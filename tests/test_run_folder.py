@@ -33,17 +33,17 @@ def test_a_new_folder_holds_the_resolved_recipe_and_a_manifest(tmp_path, recipe)
 
 
 def test_it_opens_again_with_or_without_the_recipe(tmp_path, recipe):
-    RunFolder(tmp_path, recipe).finish("teacher", 1.26, {"parameters": 5})
+    RunFolder(tmp_path, recipe).finish("models/teacher", 1.26, {"parameters": 5})
     for again in (RunFolder(tmp_path), RunFolder(tmp_path, recipe)):
         assert again.recipe == recipe
-        assert again.is_done("teacher")
-        assert not again.is_done("student")
-        assert again.facts("teacher") == {"parameters": 5}
-        assert again.manifest["steps"]["teacher"]["seconds"] == 1.3
+        assert again.is_done("models/teacher")
+        assert not again.is_done("models/student")
+        assert again.facts("models/teacher") == {"parameters": 5}
+        assert again.manifest["steps"]["models/teacher"]["seconds"] == 1.3
 
 
 def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
-    RunFolder(tmp_path, recipe).finish("teacher", 1.0, {})
+    RunFolder(tmp_path, recipe).finish("models/teacher", 1.0, {})
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     with pytest.raises(RunError) as caught:
         RunFolder(tmp_path, load_recipe("demo", ["seed=99", "distill.joint.stop.epochs=3"]))
@@ -57,14 +57,20 @@ def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-STEPS = ("teacher", "student", "twin", "export", "evaluate", "evaluate_file", "benchmark")
+STEPS = (
+    *("models/teacher", "models/student", "models/baseline"),
+    *("export/student", "evaluate", "evaluate_files", "benchmark"),
+)
 
 
 @pytest.mark.parametrize(
     ("changes", "again"),
     [
-        (["export.quantize=dynamic"], {"export", "evaluate_file", "benchmark"}),
-        (["export.max_drop=9", "benchmark.queries=200"], {"export", "evaluate_file", "benchmark"}),
+        (["export.quantize=dynamic"], {"export/student", "evaluate_files", "benchmark"}),
+        (
+            ["export.max_drop=9", "benchmark.queries=200"],
+            {"export/student", "evaluate_files", "benchmark"},
+        ),
         (["benchmark.reference=mbert-shape"], {"benchmark"}),
     ],
 )
@@ -94,12 +100,12 @@ def test_another_head_is_scored_again_and_not_trained_again(tmp_path):
     for step in STEPS:
         folder.finish(step, 1.0, {})
     folder = RunFolder(tmp_path, load_recipe("demo", [two, "export.head=logits"]))
-    assert folder.outdated() == {"export", "evaluate", "evaluate_file", "benchmark"}
+    assert folder.outdated() == {"export/student", "evaluate", "evaluate_files", "benchmark"}
 
 
 def test_a_recipe_that_is_adopted_again_changes_nothing(tmp_path, recipe):
     folder = RunFolder(tmp_path, recipe)
-    folder.finish("export", 1.0, {})
+    folder.finish("export/student", 1.0, {})
     before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     RunFolder(tmp_path, recipe).adopt_recipe()
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
@@ -120,17 +126,17 @@ def test_an_adoption_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypa
             RunFolder(tmp_path, changed).adopt_recipe()
     for given in (recipe, changed):  # either of them makes what is missing
         again = RunFolder(tmp_path, given)
-        assert not again.is_done("export")
-        assert again.is_done("twin")
+        assert not again.is_done("export/student")
+        assert again.is_done("models/baseline")
 
 
 def test_a_change_of_training_is_refused_without_the_rest(tmp_path, recipe):
-    RunFolder(tmp_path, recipe).finish("teacher", 1.0, {})
+    RunFolder(tmp_path, recipe).finish("models/teacher", 1.0, {})
     with pytest.raises(RunError) as raised:
-        RunFolder(tmp_path, load_recipe("demo", ["twin=false", "export.quantize=none"]))
-    assert "+twin: false" in str(raised.value)
+        RunFolder(tmp_path, load_recipe("demo", ["baseline=false", "export.quantize=none"]))
+    assert "+baseline: false" in str(raised.value)
     assert "quantize" not in str(raised.value)
-    assert "only export and benchmark may change" in str(raised.value)
+    assert "only export, benchmark and what else is delivered may change" in str(raised.value)
 
 
 def test_a_recipe_can_be_mended_before_anything_is_made(tmp_path, recipe):
@@ -219,18 +225,18 @@ def test_facts_of_the_run_are_remembered(tmp_path, recipe):
 
 def test_a_write_that_fails_loses_no_step(tmp_path, recipe, monkeypatch):
     folder = RunFolder(tmp_path, recipe)
-    folder.finish("teacher", 1.0, {})
+    folder.finish("models/teacher", 1.0, {})
 
     def disk_full(descriptor):
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "fsync", disk_full)
     with pytest.raises(OSError, match="no space"):
-        folder.finish("student", 1.0, {})
+        folder.finish("models/student", 1.0, {})
     monkeypatch.undo()
     again = RunFolder(tmp_path, recipe)
-    assert again.is_done("teacher")
-    assert not again.is_done("student")
+    assert again.is_done("models/teacher")
+    assert not again.is_done("models/student")
 
 
 def test_a_start_that_was_cut_off_can_be_repeated(tmp_path, recipe, monkeypatch):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from tfdistil.comparison import system_name
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.distill.evaluate import Predictor
@@ -20,6 +19,7 @@ from tfdistil.pipeline import train_model
 from tfdistil.recipe_file import SHIPPED, load_recipe
 from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.runs import Run
+from tfdistil.systems import SystemId, name_of
 
 pytestmark = pytest.mark.slow
 
@@ -120,4 +120,4 @@ def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     assert [group for group, _ in student.model.layer_groups()] == list(GROUPS)
     assert "labels" in student.model.head_names
     called = "labels only" if name == "d0_s" else "distilled"
-    assert system_name("student", work.recipe) == f"student ({called})"
+    assert name_of(SystemId("student"), work.recipe) == f"student ({called})"

@@ -7,41 +7,58 @@ import io
 import pytest
 from rich.console import Console
 
+from tfdistil.run_metrics import Metrics
 from tfdistil.summary import print_summary, summary_table
+
+EXPORT = {
+    **dict.fromkeys(
+        ("bytes", "model_bytes", "parameters", "flex", "custom", "float_ops", "examples"), 1
+    ),
+    **{key: {} for key in ("signatures", "ops", "float_operators", "constants")},
+    **{key: {} for key in ("drift", "probes", "scores")},
+    **dict.fromkeys(("agreement", "drop", "drop_low", "drop_high", "windowed", "seconds"), 1),
+    **{"path": "student.tflite", "quantize": "int8", "metric": "span_f1", "min_runtime": None},
+}
+TIMES = {"batch_ms": {"p50": 1.0}, "queries_per_second": 1.0, "peak_rss_bytes": 1}
 
 
 @pytest.fixture
 def metrics():
-    def system(name, kind, score, size=None, p50=None):
+    def system(id, name, role, score, size=None, p50=None, kept=None):
         scores = {part: {"span_f1": score} for part in ("dev", "test", "test_unseen")}
-        latency = None if p50 is None else {"online_ms": {"p50": p50}}
         return {
+            "id": id,
             "name": name,
-            "kind": kind,
+            "role": role,
+            "model": id.removesuffix(".tflite"),
             "scores": scores,
+            "teacher": None if kept is None else "teacher",
+            "retention": {} if kept is None else dict.fromkeys(scores, kept),
             "parameters": 1_500_000,
             "bytes": size,
-            "latency": latency,
+            "latency": None if p50 is None else {"online_ms": {"p50": p50}, **TIMES},
         }
 
+    file = system("student.tflite", "student int8", "file", 85.5, 1_600, 0.25, kept=95.0)
+    ratio = {"bytes": 25.0, "online": {"median": 50}, "batch": {"median": 9}}
     return {
         "name": "mine",
+        "task": "tags",
         "metric": "span_f1",
+        "seed": 1,
+        "main": "student.tflite",
         "systems": [
-            system("teacher", "teacher", 90.0, 40_000_000, 12.5),
-            system("student (distilled)", "student", 87.3),
-            system("student int8", "tflite", 85.5, 1_600, 0.25),
+            system("teacher", "teacher", "teacher", 90.0, 40_000_000, 12.5),
+            system("student", "student (distilled)", "student", 87.3, kept=97.0),
+            file | {"ratios": {"teacher": ratio}, "export": EXPORT},
         ],
-        "retention": {"test": {"student (distilled)": 97.0, "student int8": 95.0}},
-        "reference": None,
-        "ratios": {"teacher": {"bytes": 25.0, "online": {"median": 50}, "batch": {"median": 9}}},
         "examples": ["wake me [red]up[/red]"],
     }
 
 
 def cells(metrics) -> list[list[str]]:
     console = Console(file=io.StringIO(), width=200)
-    console.print(summary_table(metrics))
+    console.print(summary_table(Metrics.from_json(metrics)))
     lines = console.file.getvalue().splitlines()
     return [[part.strip() for part in line.strip("│┃").split("│")] for line in lines if "│" in line]
 
@@ -56,8 +73,8 @@ def test_a_row_for_every_system(metrics):
 
 def test_without_a_test_set_dev_is_compared(metrics):
     for system in metrics["systems"]:
-        system["scores"] = {"dev": system["scores"]["dev"]}
-    metrics["retention"] = {"dev": {"student (distilled)": 97.0}}
+        for key in ("scores", "retention"):
+            system[key] = {name: of for name, of in system[key].items() if name == "dev"}
     assert cells(metrics)[1][:3] == ["student (distilled)", "87.30", "97.0 %"]
 
 
@@ -66,7 +83,7 @@ def test_the_reference_has_no_score(metrics):
         "name": "mbert-shape",
         "parameters": 177_000_000,
         "bytes": 708_000_000,
-        "latency": {"online_ms": {"p50": 57.7}},
+        "latency": {"online_ms": {"p50": 57.7}, **TIMES},
     }
     assert cells(metrics)[-1] == [
         *["mbert-shape (no score)", "", "", "", ""],
@@ -75,7 +92,7 @@ def test_the_reference_has_no_score(metrics):
 
 
 def test_what_comes_next_is_on_standard_output(metrics, tmp_path, capsys):
-    print_summary(metrics, tmp_path)
+    print_summary(Metrics.from_json(metrics), tmp_path)
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "25× smaller, 50× faster online, 9.0× faster in batches" in captured.out

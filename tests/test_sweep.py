@@ -20,17 +20,19 @@ from tfdistil.cli import main
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.errors import ExportError, RecipeError, RunError
+from tfdistil.model_sharing import model_key, take_model, take_signals
 from tfdistil.models.record import load_model
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import load_recipe
-from tfdistil.run_folder import RunFolder, model_step
+from tfdistil.run_folder import RunFolder, export_step, model_step
+from tfdistil.run_metrics import Metrics, System
 from tfdistil.sweep import sweep
 from tfdistil.sweep_points import plan_sweep, sweep_points
-from tfdistil.teacher_sharing import TEACHER, take_signals, take_teacher, teacher_key
 
 TINY = Path(__file__).with_name("tiny.yaml")
 WIDTH = "models.student.width"
-SHORT = ["twin=false", "models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]
+TEACHER = model_step("teacher")
+SHORT = ["baseline=false", "models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]
 
 
 def log() -> tuple[Screen, io.StringIO]:
@@ -43,7 +45,11 @@ def log() -> tuple[Screen, io.StringIO]:
 
 def key(*assignments: str, base: Path = TINY.parent) -> str:
     recipe = load_recipe(TINY, assignments)
-    return teacher_key(recipe, load_corpus(recipe, base), base)
+    return model_key(recipe, "teacher", load_corpus(recipe, base), base)
+
+
+def key_of(recipe, corpus) -> str:
+    return model_key(recipe, "teacher", corpus, Path())
 
 
 CHECKPOINT = "models.teacher={checkpoint: mine}"
@@ -56,7 +62,7 @@ CHECKPOINT = "models.teacher={checkpoint: mine}"
         f"{WIDTH}=8",
         "distill.joint.stop.epochs=1",
         "data.demo.test=5",
-        "twin=false",
+        "baseline=false",
         "export.quantize=none",
         "models.teacher.seed=13",
     ],
@@ -94,7 +100,7 @@ def test_a_teacher_with_a_seed_of_its_own_serves_students_of_all_seeds():
         load_recipe(TINY, ["models.teacher.seed=5", f"seed={seed}"]) for seed in (5, 6)
     )
     corpus = load_corpus(recipe)
-    assert teacher_key(recipe, corpus, Path()) == teacher_key(other, corpus, Path())
+    assert key_of(recipe, corpus) == key_of(other, corpus)
 
 
 def test_labels_count_and_origins_do_not():
@@ -103,8 +109,8 @@ def test_labels_count_and_origins_do_not():
     first, *rest = corpus.train
     moved = replace(corpus, train=(replace(first, source="elsewhere:1"), *rest))
     other = replace(corpus, train=(replace(first, label="other"), *rest))
-    assert teacher_key(recipe, moved, Path()) == teacher_key(recipe, corpus, Path())
-    assert teacher_key(recipe, other, Path()) != teacher_key(recipe, corpus, Path())
+    assert key_of(recipe, moved) == key_of(recipe, corpus)
+    assert key_of(recipe, other) != key_of(recipe, corpus)
 
 
 def make_source(folder: Path) -> RunFolder:
@@ -133,7 +139,7 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
         monkeypatch.setattr("os.link", refuse)
     source = make_source(tmp_path / "a")
     target = RunFolder(tmp_path / "b", load_recipe(TINY, [f"{WIDTH}=8"]))
-    take_teacher(source, target)
+    take_model(source, target, "teacher")
     take_signals(source, target)
     again = RunFolder(tmp_path / "b")
     assert again.facts(TEACHER) == {"parameters": 5, "taken_from": str(source.path)}
@@ -146,7 +152,7 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
     models = [line.split(",")[0] for line in (again.path / "history.csv").read_text().splitlines()]
     assert models == ["model", "teacher.body", "teacher"]
     weights.unlink()
-    take_teacher(source, again)  # it is done, so nothing happens
+    take_model(source, again, "teacher")  # it is done, so nothing happens
     assert not weights.exists()
 
 
@@ -161,7 +167,14 @@ def plan(out: Path, *points: Sequence[str], sets: Sequence[str] = SHORT):
 def runs(monkeypatch, tmp_path_factory) -> list[str]:
     """Names of the points that were run; what they leave looks finished."""
     started = []
-    metrics = {"metric": "span_f1", "systems": [{"name": "file", "kind": "tflite"}]}
+    same = {"scores": {"dev": {"span_f1": 50.0}}, "parameters": 1, "model": "student"}
+    systems = (
+        System(id="student", name="student", role="student", **same),
+        System(id="student.tflite", name="file", role="file", **same),
+    )
+    metrics = Metrics(
+        name="x", task="tags", metric="span_f1", seed=1, main="student.tflite", systems=systems
+    )
 
     def fake(recipe, out, base, screen):
         started.append(out.name)
@@ -171,10 +184,11 @@ def runs(monkeypatch, tmp_path_factory) -> list[str]:
         (out / TEACHER).mkdir(parents=True, exist_ok=True)
         folder.once(TEACHER, lambda: {"parameters": 1})
         folder.adopt_recipe()
-        for step in (model_step("student"), "export"):
+        for step in (model_step("student"), export_step("student")):
             folder.finish(step, 1.0, {})
-        for name in ("metrics.json", "report.html", "MODEL_CARD.md"):
-            (out / name).write_text(json.dumps(metrics))
+        metrics.save(out)
+        for name in ("report.html", "MODEL_CARD.md"):
+            (out / name).write_text("done")
 
     monkeypatch.setattr(module, "run", fake)
     return started
@@ -375,17 +389,14 @@ def test_the_table_is_that_of_the_metrics(swept):
         rows = list(csv.DictReader(file))
     assert [row[WIDTH] for row in rows] == ["16", "8"]
     for row in rows:
-        metrics = json.loads((swept / row["point"] / "metrics.json").read_text("utf-8"))
-        systems = {system["kind"]: system for system in metrics["systems"]}
-        file = systems["tflite"]
-        assert float(row["file_test"]) == file["scores"]["test"]["exact_match"]
-        assert float(row["student_dev"]) == systems["student"]["scores"]["dev"]["exact_match"]
-        assert int(row["parameters"]) == file["parameters"]
-        assert float(row["smaller_than_teacher"]) == systems["teacher"]["bytes"] / file["bytes"]
-        assert (
-            float(row["faster_batch_than_teacher"])
-            == (metrics["ratios"]["teacher"]["batch"]["median"])
-        )
+        metrics = Metrics.load(swept / row["point"])
+        file = metrics.delivered
+        assert float(row["file_test"]) == file.scores["test"]["exact_match"]
+        assert float(row["student_dev"]) == metrics.keras.scores["dev"]["exact_match"]
+        assert int(row["parameters"]) == file.parameters
+        assert float(row["smaller_than_teacher"]) == metrics.teacher.bytes / file.bytes
+        faster = file.ratios["teacher"].batch["median"]
+        assert float(row["faster_batch_than_teacher"]) == faster
         assert (int(row["calls_online"]), int(row["batch"])) == (100, 32)
         assert f'href="width%3D{row[WIDTH]}/report.html"' in (swept / "sweep.html").read_text(
             "utf-8"

@@ -43,11 +43,11 @@ def test_a_grid_is_the_product_in_order():
 
 
 def test_variants_are_further_points():
-    points = sweep_points(["seed=1"], [["full"], ["no-mask", f"{H}=8", "twin=false"]])
+    points = sweep_points(["seed=1"], [["full"], ["no-mask", f"{H}=8", "baseline=false"]])
     assert points == [
         Point("seed=1", "1", ("seed=1",)),
         Point("full", "full", ()),
-        Point("no-mask", "no-mask", (f"{H}=8", "twin=false")),
+        Point("no-mask", "no-mask", (f"{H}=8", "baseline=false")),
     ]
 
 
@@ -170,8 +170,8 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 
 def test_a_run_gives_its_recipe_and_its_base(tmp_path):
     RunFolder(tmp_path / "run", load_recipe(TINY, ["seed=7"])).remember(base="/data")
-    plan = plan_sweep(tmp_path / "run", sweep_points(["twin=false"], []), tmp_path / "out")
-    assert plan.recipes["twin=false"] == load_recipe(TINY, ["seed=7", "twin=false"])
+    plan = plan_sweep(tmp_path / "run", sweep_points(["baseline=false"], []), tmp_path / "out")
+    assert plan.recipes["baseline=false"] == load_recipe(TINY, ["seed=7", "baseline=false"])
     assert (plan.base, plan.source) == (Path("/data"), tmp_path / "run")
     for points, sets in ((sweep_points([], [["D1", "base=d1"]]), []), (plan.points, ["base=d1"])):
         with pytest.raises(RecipeError, match="a base would change nothing"):

@@ -156,9 +156,9 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument("what", type=Path, help="run folder or .tflite file")
     evaluate.add_argument(
         "--model",
-        default="student",
-        help="which model of a run: student, twin, teacher, tflite, or by its name in the recipe "
-        "one that the student begins as (default: student)",
+        metavar="NAME",
+        help="which model of a run, by its name in the recipe, or NAME.tflite for its file "
+        "(default: the model that is delivered)",
     )
     evaluate.add_argument(
         "--data", type=Path, help="labelled file; default: the run's dev and test"
@@ -176,13 +176,13 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="other runs on the same sentences, or teacher, twin or student of the same runs",
+        help="other runs on the same sentences, or a model of the same runs: teacher, baseline",
     )
     compare.add_argument(
         "--model",
-        default="tflite",
-        choices=("student", "twin", "teacher", "tflite"),
-        help="whose answers count, with --against (default: those of the file)",
+        metavar="NAME",
+        help="whose answers count, with --against: a model, or NAME.tflite for its file (default: "
+        "what the runs deliver)",
     )
     compare.set_defaults(func=_compare)
 

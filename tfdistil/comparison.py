@@ -1,124 +1,149 @@
-"""``metrics.json``: every system of a run beside the teacher, from what the steps left behind."""
+"""``metrics.json``: every system of a run beside its teacher, from what the steps left behind."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.concerns import concerns
+from tfdistil.concerns import Roles, concerns
 from tfdistil.data.example import Example
 from tfdistil.evaluation import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
-from tfdistil.run_folder import model_step, versions
+from tfdistil.run_folder import BENCHMARK, EVALUATIONS, export_step, model_step, versions
+from tfdistil.run_metrics import (
+    ROLES,
+    Export,
+    Latency,
+    Metrics,
+    Mistake,
+    Phase,
+    Ratio,
+    Reference,
+    System,
+)
+from tfdistil.systems import SystemId, main_of, name_of, role_of, teacher_of
 from tfdistil.tasks import Prediction, Task
 
 if TYPE_CHECKING:
     from tfdistil.recipe import Recipe
     from tfdistil.runs import Run
 
-KINDS = {
-    "teacher": "teacher",
-    "twin": "student (no distillation)",
-    "student": "student ({source})",
-    "tflite": "student {quantize}",
-}
-"""Kinds of systems in the order of the tables, and what they are called."""
-
-MODELS = {kind: "student" if kind == "tflite" else kind for kind in KINDS}
-"""The model that a kind of system is."""
-
-EVALUATIONS = ("evaluate", "evaluate_file")
-"""The steps that leave predictions: of what was trained, and of the file."""
-
 Predictions = dict[str, list[Prediction]]
 
 
-def system_name(kind: str, recipe: Recipe) -> str:
-    """What a kind of system is called in tables."""
-    lineage = recipe.lineage("student")
-    taught = any(stage.teacher for stage in recipe.distill if stage.student in lineage)
-    quantize = recipe.export.quantize
-    return KINDS[kind].format(
-        source="distilled" if taught else "labels only",
-        quantize={"none": "float32"}.get(quantize, quantize),
-    )
-
-
-def compare(work: Run) -> dict[str, Any]:
+def compare(work: Run) -> Metrics:
     """Everything the report shows."""
     corpus, folder, recipe = work.corpus, work.folder, work.recipe
     task, sets = corpus.task, corpus.score_sets()
-    evaluated = [kind for step in EVALUATIONS for kind in folder.facts(step)["systems"]]
-    kinds = [kind for kind in KINDS if kind in evaluated]
-    found = {kind: predictions_of(work, kind) for kind in kinds}
-    name = {kind: system_name(kind, recipe) for kind in kinds}
-    scores = {
-        kind: {key: task.score(sets[key], rows) for key, rows in found[kind].items()}
-        for kind in kinds
-    }
-    timed = folder.facts("benchmark")
-    latency = {"teacher": timed["teacher"], "tflite": timed["student"]}
-    last = "test" if "test" in sets else "dev"
-    return {
-        "name": recipe.name,
-        "task": recipe.task.kind,
-        "metric": task.metric,
-        "seed": recipe.seed,
-        "systems": [
-            {
-                "name": name[kind],
-                "kind": kind,
-                "parameters": folder.facts(model_step(MODELS[kind]))["parameters"],
-                "bytes": latency[kind]["bytes"] if kind in latency else None,
-                "scores": scores[kind],
-                "latency": latency.get(kind),
-            }
-            for kind in kinds
-        ],
-        "reference": timed.get("reference"),
-        "ratios": timed["ratios"],
-        "retention": {
-            key: {
-                name[kind]: retention(
-                    scores[kind][key][task.metric], scores["teacher"][key][task.metric]
-                )
-                for kind in kinds
-                if kind != "teacher"
-            }
-            for key in sets
+    evaluated = [SystemId.parse(id) for s in EVALUATIONS for id in folder.facts(s)["systems"]]
+    evaluated.sort(key=lambda system: ROLES.index(role_of(system, recipe)))
+    found = {str(system): predictions_of(work, system) for system in evaluated}
+    main, last = main_of(recipe), "test" if "test" in sets else "dev"
+    timed = folder.facts(BENCHMARK)
+    return Metrics(
+        name=recipe.name,
+        task=recipe.task.kind,
+        metric=task.metric,
+        seed=recipe.seed,
+        main=str(main),
+        systems=tuple(_system(work, one, found, sets, last, timed) for one in evaluated),
+        reference=_reference(timed),
+        concerns=tuple(concerns(task, sets, found, last, _roles(main, found, recipe))),
+        examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
+        errors=tuple(Mistake(**one) for one in errors(sets[last], found[str(main)][last])),
+        data=corpus.counts,
+        unknown_labels=corpus.unknown_labels,
+        phases={
+            name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()
         },
-        "concerns": concerns(task, sets, found, last),
-        "significance": _gain(task, sets, found) if "twin" in found else {},
-        "per_language": {
-            last: {name[kind]: _by_language(task, sets[last], found[kind][last]) for kind in kinds}
+        monitors={
+            "pretrain": "loss",
+            **{stage.name: stage.stop.monitor for stage in recipe.distill},
         },
-        "per_label": {
-            last: {
-                name[kind]: task.label_scores(sets[last], found[kind][last])
-                for kind in ("teacher", "tflite")
-            }
-        },
-        "errors": {last: errors(sets[last], found["tflite"][last])},
-        "examples": [_text(e) for e in (corpus.test or corpus.dev)[:3]],
-        "data": corpus.counts,
-        "unknown_labels": corpus.unknown_labels,
-        "phases": work.phases("student"),
-        "languages": corpus.languages,
-        "export": folder.facts("export"),
-        "wall_clock_s": {
+        languages=tuple(corpus.languages),
+        wall_clock_s={
             step.removeprefix(model_step("")): facts["seconds"]
             for step, facts in folder.manifest["steps"].items()
         },
-        "environment": environment(),
-        "monitors": {"pretrain": "loss", **{s.name: s.stop.monitor for s in recipe.distill}},
-        "command": f"tfdistil run recipe.yaml --out {folder.path.name}",
-    }
+        environment=environment(),
+        command=f"tfdistil run recipe.yaml --out {folder.path.name}",
+    )
+
+
+def _roles(main: SystemId, found: Mapping[str, Predictions], recipe: Recipe) -> Roles:
+    baseline = next((b for b, of in recipe.baselines().items() if of == main.model), None)
+    return Roles(
+        tuple(dict.fromkeys([main.model, str(main)])),
+        teacher_of(main, recipe),
+        baseline if baseline in found else None,
+    )
+
+
+def _system(
+    work: Run,
+    system: SystemId,
+    found: Mapping[str, Predictions],
+    sets: Mapping[str, tuple[Example, ...]],
+    last: str,
+    timed: Mapping[str, Any],
+) -> System:
+    """One row: its scores, beside its teacher and beside the baseline."""
+    recipe, folder, task = work.recipe, work.folder, work.corpus.task
+    id, own, teacher = str(system), found[str(system)], teacher_of(system, recipe)
+    scores = {key: task.score(sets[key], rows) for key, rows in own.items()}
+    beside = found.get(teacher) if teacher is not None else None
+    latency = timed["models"].get(id)
+    export = folder.facts(export_step(system.model)) if system.is_file else None
+    baseline = next((b for b, of in recipe.baselines().items() if of == id), None)
+    shown = (str(main_of(recipe)), teacher_of(main_of(recipe), recipe))
+    return System(
+        id=id,
+        name=name_of(system, recipe),
+        role=role_of(system, recipe),
+        model=system.model,
+        teacher=teacher,
+        parameters=folder.facts(model_step(system.model))["parameters"],
+        bytes=latency["bytes"] if latency else export["bytes"] if export else None,
+        scores=scores,
+        retention={}
+        if beside is None
+        else {
+            key: retention(
+                scores[key][task.metric], task.score(sets[key], beside[key])[task.metric]
+            )
+            for key in sets
+        },
+        languages=_by_language(task, sets[last], own[last]),
+        labels=task.label_scores(sets[last], own[last]) if id in shown else {},
+        gain={}
+        if baseline is None or baseline not in found
+        else {
+            key: paired_bootstrap(
+                task.statistics(examples, found[baseline][key]),
+                task.statistics(examples, own[key]),
+            )
+            for key, examples in sets.items()
+        },
+        latency=_latency(latency),
+        ratios={name: Ratio(**one) for name, one in timed["ratios"].get(id, {}).items()},
+        export=None if export is None else Export(**export),
+    )
+
+
+def _latency(measured: Mapping[str, Any] | None) -> Latency | None:
+    if measured is None:
+        return None
+    return Latency(**{key: measured.get(key) for key in Latency.model_fields})
+
+
+def _reference(timed: Mapping[str, Any]) -> Reference | None:
+    found = timed["reference"]
+    return None if found is None else Reference(**{**found, "latency": _latency(found["latency"])})
 
 
 def _text(example: Example) -> str:
@@ -126,12 +151,8 @@ def _text(example: Example) -> str:
     return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
-def predictions_of(work: Run, kind: str) -> Predictions:
+def predictions_of(work: Run, system: SystemId) -> Predictions:
     """What `evaluate_step` wrote for a system, and the part of test that train has not seen.
-
-    Args:
-        work: a run.
-        kind: one of `KINDS`.
 
     Raises:
         FileNotFoundError: the run has not come so far, or has no such system.
@@ -142,7 +163,7 @@ def predictions_of(work: Run, kind: str) -> Predictions:
             seen = set(work.corpus.seen_in_train)
             found[key] = [p for i, p in enumerate(found["test"]) if i not in seen]
         else:
-            path = work.folder.path / "predictions" / f"{kind}.{key}.jsonl"
+            path = work.folder.path / "predictions" / f"{system}.{key}.jsonl"
             found[key] = read_predictions(path)
     return found
 
@@ -167,21 +188,6 @@ def read_predictions(path: Path) -> list[Prediction]:
         Prediction(tags=tuple(row["tags"]) if "tags" in row else None, label=row.get("label"))
         for row in rows
     ]
-
-
-def _gain(
-    task: Task, sets: dict[str, tuple[Example, ...]], found: dict[str, Predictions]
-) -> dict[str, Any]:
-    """The distilled student against its twin on the same sentences, with 95 % intervals."""
-    return {
-        key: asdict(
-            paired_bootstrap(
-                task.statistics(examples, found["twin"][key]),
-                task.statistics(examples, found["student"][key]),
-            )
-        )
-        for key, examples in sets.items()
-    }
 
 
 def _by_language(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from tfdistil.data.example import Example
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
@@ -22,40 +23,66 @@ Predictions = Mapping[str, Sequence[Prediction]]
 """By set."""
 
 
+@dataclass(frozen=True)
+class Roles:
+    """Ids of the systems that a reader compares.
+
+    Attributes:
+        students: what is delivered, before and after it became a file.
+        teacher: its first teacher; None if it had none.
+        baseline: the same trained without one; None if it was not.
+    """
+
+    students: tuple[str, ...]
+    teacher: str | None
+    baseline: str | None
+
+
 def concerns(
     task: Task,
     sets: Mapping[str, Sequence[Example]],
     found: Mapping[str, Predictions],
-    main: str,
+    main_set: str,
+    roles: Roles,
 ) -> list[str]:
     """Sentences about a weak teacher, and about a student that has not learnt.
 
     Args:
         task: scores.
         sets: labelled examples by set.
-        found: predictions by kind of system (`tfdistil.comparison.KINDS`) and set; ``teacher`` and
-            ``student`` are required.
-        main: the set that is reported on.
+        found: predictions by id of a system and set.
+        main_set: the set that is reported on.
+        roles: which of the systems they are about.
     """
-    score = {
-        kind: {name: task.score(sets[name], rows)[task.metric] for name, rows in of_sets.items()}
-        for kind, of_sets in found.items()
-    }
-    students = [score[kind] for kind in ("student", "tflite") if kind in score]
-    kept = max(retention(of[name], score["teacher"][name]) for of in students for name in sets)
-    floor = constant_score(task, sets[main])
+
+    def score(id: str, name: str) -> float:
+        return task.score(sets[name], found[id][name])[task.metric]
+
+    floor, teacher = constant_score(task, sets[main_set]), roles.teacher
+    own = score(roles.students[-1], main_set)
+    if teacher is None:
+        return _student(own, None, floor)
+    kept = max(retention(score(id, n), score(teacher, n)) for id in roles.students for n in sets)
+    of_set = {id: of[main_set] for id, of in found.items()}
     return [
-        *_teacher(task, sets[main], {kind: of[main] for kind, of in found.items()}, kept),
-        *_student(students[-1][main], score["teacher"][main], floor),
+        *_teacher(task, sets[main_set], of_set, teacher, roles.baseline, kept),
+        *_student(own, score(teacher, main_set), floor),
     ]
 
 
-def _teacher(task: Task, examples: Sequence[Example], found: Predictions, kept: float) -> list[str]:
+def _teacher(
+    task: Task,
+    examples: Sequence[Example],
+    found: Predictions,
+    teacher: str,
+    baseline: str | None,
+    kept: float,
+) -> list[str]:
     """Whether the teacher is better than a student that never had one."""
-    if "twin" not in found:
-        return [f"{ABOVE} Train the baseline (twin: true) to see."] if kept > 100 else []
+    if baseline is None:
+        return [f"{ABOVE} Train the baseline (baseline: true) to see."] if kept > 100 else []
     test = paired_bootstrap(
-        task.statistics(examples, found["twin"]), task.statistics(examples, found["teacher"])
+        task.statistics(examples, found[baseline]), task.statistics(examples, found[teacher])
     )
     if test.low > 0:
         return [ABOVE] if kept > 100 else []
@@ -64,12 +91,12 @@ def _teacher(task: Task, examples: Sequence[Example], found: Predictions, kept: 
         f"The teacher ({test.second:.1f}) is {verdict} the student without distillation "
         f"({test.first:.1f}): {test.difference:+.1f} points, {test.confidence:.0f} % interval "
         f"{test.low:+.1f} to {test.high:+.1f}. What is left of it says little about the student. "
-        "Train the teacher longer (models.teacher.fine_tune), start from a better checkpoint, or "
-        "ship the student without distillation."
+        f"Train the teacher longer (models.{teacher}.fine_tune), start from a better checkpoint, "
+        "or ship the student without distillation."
     ]
 
 
-def _student(own: float, teacher: float, floor: float) -> list[str]:
+def _student(own: float, teacher: float | None, floor: float) -> list[str]:
     """Whether the student has learnt at all, and how far it is from its teacher."""
     if own <= floor:
         return [
@@ -77,7 +104,7 @@ def _student(own: float, teacher: float, floor: float) -> list[str]:
             f"every text scores {floor:.1f}. Do not ship it. Give its stages more updates "
             "(stop.updates), a higher learning rate, or more data."
         ]
-    kept = retention(own, teacher)
+    kept = 100.0 if teacher is None else retention(own, teacher)
     if kept < FAR_BELOW:
         return [
             f"The student is far below its teacher: {own:.1f} of {teacher:.1f} ({kept:.0f} %). "

@@ -43,10 +43,11 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
 
 
 def _tokenizer(recipe: Recipe, base: Path) -> Callable[[str], Sequence[Any]] | None:
-    spec = recipe.teacher_spec()
-    if spec.checkpoint is None:
+    checkpoints = (getattr(spec, "checkpoint", None) for spec in recipe.models.values())
+    checkpoint = next(filter(None, checkpoints), None)
+    if checkpoint is None:
         return None
     from tfdistil.encoders.tokenizer import load_tokenizer
 
-    tokenizer = load_tokenizer(beside(base, spec.checkpoint))
+    tokenizer = load_tokenizer(beside(base, checkpoint))
     return lambda word: tokenizer.encode(word, add_special_tokens=False).ids

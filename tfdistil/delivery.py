@@ -1,29 +1,39 @@
-"""What a finished run delivers: the file, the scores of every system, the timings, the report."""
+"""What a run delivers: files, checkpoints, the scores of all systems, timings, the report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from tfdistil.comparison import compare, system_name, write_predictions
+import numpy as np
+
+from tfdistil.comparison import compare, write_predictions
+from tfdistil.errors import ExportError
 from tfdistil.evaluation import predictions_of
-from tfdistil.files import write_json, write_text
+from tfdistil.files import new_folder, write_text
+from tfdistil.run_folder import BENCHMARK, EVALUATIONS, checkpoint_step, export_step
+from tfdistil.run_metrics import Metrics
 from tfdistil.runs import Run
+from tfdistil.systems import SystemId, files_of, main_of, models_of, name_of, teacher_of
+
+_SAME = 1e-4
+"""Logits of a checkpoint that was read back may differ by so much."""
 
 
-def deliver(work: Run) -> dict[str, Any]:
-    """Export, evaluate, benchmark and report; each is done once.
-
-    Returns:
-        The content of ``metrics.json``.
-    """
-    folder = work.folder
-    folder.once("export", lambda: export_step(work))
-    folder.once("evaluate", lambda: evaluate_step(work, trained_systems(work)))
-    folder.once("evaluate_file", lambda: evaluate_step(work, ["tflite"]))
-    folder.once("benchmark", lambda: benchmark_step(work))
+def deliver(work: Run) -> Metrics:
+    """Export, evaluate, benchmark and report; each is done once."""
+    folder, recipe = work.folder, work.recipe
+    for name, spec in recipe.deliveries.items():
+        if spec.checkpoint:
+            folder.once(checkpoint_step(name), partial(checkpoint, work, name))
+        if spec.tflite is not False:
+            folder.once(export_step(name), partial(export, work, name))
+    for step, systems in zip(EVALUATIONS, (models_of(recipe), files_of(recipe)), strict=True):
+        folder.once(step, partial(evaluate, work, systems))
+    folder.once(BENCHMARK, partial(benchmark, work))
     metrics = compare(work)
-    write_json(folder.path / "metrics.json", metrics)
+    metrics.save(folder.path)
 
     from tfdistil.report import write_report
 
@@ -32,24 +42,23 @@ def deliver(work: Run) -> dict[str, Any]:
     return metrics
 
 
-def export_step(work: Run) -> dict[str, Any]:
-    """Make ``student.tflite`` and check it against Keras."""
+def export(work: Run, name: str) -> dict[str, Any]:
+    """Make a model's ``.tflite`` and check it against Keras."""
     from tfdistil.export.exporter import export_student
 
-    work.screen.line("export")
-    student, corpus, spec = work.model("student"), work.corpus, work.recipe.export
-    length = work.export_length()
+    work.screen.line(f"export {name}")
+    record, corpus, spec = work.model(name), work.corpus, work.recipe.export_of(name)
     result = export_student(
-        student.model,
+        record.model,
         corpus.task,
-        student.featurizer,
+        record.featurizer,
         corpus.splitter,
         examples=corpus.dev,
-        out=work.folder.path / "student.tflite",
+        out=work.file_of(SystemId(name, is_file=True)),
         quantize=spec.quantize,
-        length=length,
+        length=work.export_length(name),
         batch=spec.batch,
-        head=spec.head,
+        head=work.head(name),
         max_drop=spec.max_drop,
         languages=corpus.languages,
     )
@@ -58,14 +67,40 @@ def export_step(work: Run) -> dict[str, Any]:
     return result.to_json()
 
 
-def trained_systems(work: Run) -> list[str]:
-    """The models that are scored in Keras; the file is made of one of them."""
-    return ["teacher", *(["twin"] if work.recipe.twin else []), "student"]
+def checkpoint(work: Run, name: str) -> dict[str, Any]:
+    """Write an encoder as a Hugging Face folder, and read it back.
+
+    Raises:
+        ExportError: what was read back answers otherwise.
+    """
+    from tfdistil.distill.evaluate import Predictor
+    from tfdistil.distill.rows import encode_rows
+    from tfdistil.encoders import load_encoder, save_encoder
+    from tfdistil.models.record import heads_of, labels_of
+
+    work.screen.line(f"checkpoint of {name}")
+    record, corpus, step = work.model(name), work.corpus, checkpoint_step(name)
+    tokenizer: Any = getattr(record.featurizer, "tokenizer", None)
+    labels, head = labels_of(corpus.task), work.head(name)
+    with new_folder(work.folder.path / step) as target:
+        save_encoder(record.model, target, labels=labels, tokenizer=tokenizer)
+        again = load_encoder(target, heads_of(corpus.task), labels=labels)
+        rows = encode_rows(corpus.dev[:32], record.featurizer, None)
+        before, after = (
+            Predictor(model, corpus.task, head).logits(rows) for model in (record.model, again)
+        )
+        for mine, theirs in zip(before, after, strict=True):
+            for output, logits in mine.items():
+                if not np.allclose(logits, theirs[output], atol=_SAME):
+                    raise ExportError(f"{target}: the {output} of the checkpoint are others")
+        size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return {"path": step, "bytes": size}
 
 
-def evaluate_step(work: Run, systems: Sequence[str]) -> dict[str, Any]:
+def evaluate(work: Run, systems: Sequence[SystemId]) -> dict[str, Any]:
     """Keep the predictions of some systems on dev and test."""
-    work.screen.line("evaluate")
+    if systems:
+        work.screen.line("evaluate")
     sets = {name: examples for name, examples in work.corpus.sets().items() if examples}
     for system in systems:
         for name in ("dev", "test"):
@@ -73,18 +108,22 @@ def evaluate_step(work: Run, systems: Sequence[str]) -> dict[str, Any]:
                 found = predictions_of(work, system, sets[name])
                 path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
                 write_text(path, write_predictions(found))
-        work.screen.line(f"  {system_name(system, work.recipe)}")
-    return {"systems": list(systems)}
+        work.screen.line(f"  {name_of(system, work.recipe)}")
+    return {"systems": list(map(str, systems))}
 
 
-def benchmark_step(work: Run) -> dict[str, Any]:
-    """Time the file, the run's own teacher and the reference in the same runtime, in one run."""
+def benchmark(work: Run) -> dict[str, Any]:
+    """Time the files, their teacher and the reference in the same runtime, in one run."""
+    files = files_of(work.recipe)
+    if not files:
+        return {"models": {}, "ratios": {}, "reference": None}
     from tfdistil.benchmarks.run import benchmark_run
 
     work.screen.line("benchmark")
+    teacher = teacher_of(main_of(work.recipe), work.recipe)
     return benchmark_run(
-        work.folder.path / "student.tflite",
-        work.model("teacher").model,
+        {str(system): work.file_of(system) for system in files},
+        {} if teacher is None else {teacher: work.model(teacher).model},
         queries=work.recipe.benchmark.queries,
         reference=work.recipe.benchmark.reference,
         folder=work.folder.path / "benchmark",

@@ -12,6 +12,7 @@ from tfdistil.data.source import Source, load
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.printable import one_line
 from tfdistil.runtime import Runtime
+from tfdistil.systems import SystemId, files_of, models_of
 from tfdistil.tasks import Prediction, Task, describe_unknown, unknown_labels
 from tfdistil.text.words import WordSplitter
 
@@ -100,13 +101,15 @@ def evaluate_file(
 
 def evaluate_run(
     folder: Path,
-    model: str,
+    model: str | None,
     data: Path | None,
     format: str | None,
     language: str | None,
     limit: int = 10,
 ) -> Evaluation:
-    """Score a model of a run: ``tflite`` or one of `Run.model_names`.
+    """Score a system of a run: a model by its name, or its file, as in ``student.tflite``.
+
+    The model that is delivered is scored if none is named.
 
     Raises:
         RunError: not a run folder, no such model, it is not trained yet, or without other data: the
@@ -117,30 +120,31 @@ def evaluate_run(
     from tfdistil.runs import open_models, open_run
 
     work = open_run(folder, labelled_only=True) if data is None else open_models(folder)
-    models = (*work.model_names(), "tflite")
-    if model not in models:
-        raise RunError(f"{folder}: no model {model!r}; there are {', '.join(models)}")
+    system = SystemId.parse(model or work.recipe.main)
+    known = (*models_of(work.recipe), *files_of(work.recipe))
+    if system not in known:
+        raise RunError(f"{folder}: no model {model!r}; there are {', '.join(map(str, known))}")
     sets = work.corpus.score_sets()
     if data is not None:
         sets = {data.name: _read(data, format, language, work.corpus.splitter)}
         if work.recipe.data.unknown_labels == "error":
             refuse_unknown_labels(work.corpus.task, sets[data.name])
     return {
-        name: _evaluate(work.corpus.task, examples, predictions_of(work, model, examples), limit)
+        name: _evaluate(work.corpus.task, examples, predictions_of(work, system, examples), limit)
         for name, examples in sets.items()
     }
 
 
-def predictions_of(work: Run, model: str, examples: Sequence[Example]) -> list[Prediction]:
-    """What a model of a run says of examples."""
+def predictions_of(work: Run, system: SystemId, examples: Sequence[Example]) -> list[Prediction]:
+    """What a system of a run says of examples."""
     from tfdistil.distill.evaluate import Predictor
     from tfdistil.distill.rows import encode_rows
 
-    if model == "tflite":
-        return runtime_predictions(Runtime(work.folder.path / "student.tflite"), examples)
-    system = work.model(model)
-    predictor = Predictor(system.model, work.corpus.task, work.head(model))
-    return predictor.predict(encode_rows(examples, system.featurizer, None))
+    if system.is_file:
+        return runtime_predictions(Runtime(work.file_of(system)), examples)
+    record = work.model(system.model)
+    predictor = Predictor(record.model, work.corpus.task, work.head(system.model))
+    return predictor.predict(encode_rows(examples, record.featurizer, None))
 
 
 def print_evaluation(found: Evaluation, as_json: bool) -> None:

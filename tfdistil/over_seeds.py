@@ -5,10 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tfdistil.errors import RunError
-from tfdistil.files import read_json
+from tfdistil.report.units import NOTHING
+from tfdistil.run_metrics import Metrics, System
 
 
 def over_seeds(folders: Sequence[Path]) -> str:
@@ -27,39 +27,46 @@ def over_seeds(folders: Sequence[Path]) -> str:
     first = runs[0]
     for folder, run in zip(folders, runs, strict=True):
         for key in ("name", "metric", "task"):
-            if run[key] != first[key]:
+            own, other = getattr(run, key), getattr(first, key)
+            if own != other:
                 raise RunError(
-                    f"{folder}: {key} is {run[key]!r}, but {first[key]!r} in {folders[0]}; only "
-                    "runs of one recipe have a mean"
+                    f"{folder}: {key} is {own!r}, but {other!r} in {folders[0]}; only runs of one "
+                    "recipe have a mean"
                 )
-    seeds = [run["seed"] for run in runs]
+    seeds = [run.seed for run in runs]
     if len(set(seeds)) < len(seeds):
         raise RunError(f"the seeds are {', '.join(map(str, seeds))}; each may occur once")
-    metric = first["metric"]
-    sets = list(first["systems"][0]["scores"])
+    metric, sets = first.metric, first.sets
     head = ["system", *(cell for name in sets for cell in (name, "of teacher"))]
     lines = [
-        f"{first['name']}: {metric}, seeds {', '.join(map(str, seeds))}",
+        f"{first.name}: {metric}, seeds {', '.join(map(str, seeds))}",
         "",
         "| " + " | ".join(head) + " |",
         "|---|" + "---:|" * (len(head) - 1),
     ]
-    for number, system in enumerate(first["systems"]):
-        cells = [system["name"]]
+    for system in first.systems:
+        cells = [system.name]
+        same = [_system(run, system.id, folder) for run, folder in zip(runs, folders, strict=True)]
         for name in sets:
-            scores = [run["systems"][number]["scores"][name][metric] for run in runs]
-            teachers = [run["systems"][0]["scores"][name][metric] for run in runs]
-            shares = [100 * s / t if t else 0.0 for s, t in zip(scores, teachers, strict=True)]
-            cells += [_spread(scores), _spread(shares) + " %"]
+            scores = [one.scores[name][metric] for one in same]
+            shares = [one.retention[name] for one in same if name in one.retention]
+            cells += [_spread(scores), f"{_spread(shares)} %" if shares else NOTHING]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _metrics(folder: Path) -> dict[str, Any]:
-    file = folder / "metrics.json"
-    if not file.is_file():
-        raise RunError(f"{folder}: no metrics.json; give folders of finished runs")
-    return read_json(file)
+def _metrics(folder: Path) -> Metrics:
+    try:
+        return Metrics.load(folder)
+    except FileNotFoundError:
+        raise RunError(f"{folder}: no metrics.json; give folders of finished runs") from None
+
+
+def _system(run: Metrics, id: str, folder: Path) -> System:
+    found = run.system(id)
+    if found is None:
+        raise RunError(f"{folder}: there is no {id!r}; only runs of one recipe have a mean")
+    return found
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tfdistil.comparison import KINDS, predictions_of
+from tfdistil.comparison import predictions_of
 from tfdistil.concerns import ABOVE
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
 from tfdistil.runs import Run, open_run
+from tfdistil.systems import SystemId, files_of, main_of, models_of, teacher_of
 
 HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
 
@@ -27,7 +28,9 @@ class _Side:
     statistics: Mapping[str, Statistics]
 
 
-def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind: str) -> str:
+def over_sentences(
+    folders: Sequence[Path], against: Sequence[Path | str], system: str | None = None
+) -> str:
     """A Markdown table: per set the mean score of both sides, the gain, and what is kept.
 
     The intervals are those of the paired bootstrap over sentences (`paired_bootstrap`): what each
@@ -36,21 +39,24 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
 
     Args:
         folders: finished runs.
-        against: other finished runs on the same sentences, or one kind of system of the same runs:
-            ``teacher``, ``twin``, ``student`` or ``tflite``.
-        kind: whose answers of ``folders`` count, and of the other runs too.
+        against: other finished runs on the same sentences, or one system of the same runs, such
+            as ``teacher``, ``baseline`` or ``student.tflite``.
+        system: whose answers of ``folders`` count, and of the other runs too; None: what each run
+            delivers first.
 
     Raises:
         RunError: a run that is not finished or has no such system, or other sentences.
     """
-    other = str(against[0]) if len(against) == 1 and str(against[0]) in KINDS else None
     runs = _open(folders)
-    here = _side(runs, kind)
-    there = _side(runs, other) if other else _side(_open(against), kind)
+    recipe = runs[0].recipe
+    own = {str(one) for one in (*models_of(recipe), *files_of(recipe))}
+    other = str(against[0]) if len(against) == 1 and str(against[0]) in own else None
+    here = _side(runs, system)
+    there = _side(runs, other) if other else _side(_open(against), system)
     if here.metric != there.metric or here.examples != there.examples:
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
     lines = [
-        f"{here.metric}, {'the file' if kind == 'tflite' else kind} against "
+        f"{here.metric}, {system or main_of(recipe)} against "
         f"{other or ', '.join(map(str, against))}",
         "",
         HEAD,
@@ -70,7 +76,8 @@ def over_sentences(folders: Sequence[Path], against: Sequence[Path | str], kind:
             f"{found.retention_low:.1f} to {found.retention_high:.1f} %",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-        above = above or (other == "teacher" and found.retention > 100)
+        is_teacher = other is not None and other == teacher_of(main_of(recipe), recipe)
+        above = above or (is_teacher and found.retention > 100)
     if above:
         lines += ["", ABOVE]
     return "\n".join(lines)
@@ -80,7 +87,7 @@ def _open(folders: Sequence[Path | str]) -> list[Run]:
     return [open_run(folder, labelled_only=True) for folder in folders]
 
 
-def _side(runs: Sequence[Run], kind: str) -> _Side:
+def _side(runs: Sequence[Run], system: str | None) -> _Side:
     metric = ""
     examples: dict[str, tuple[Example, ...]] = {}
     found: list[dict[str, Statistics]] = []
@@ -91,10 +98,11 @@ def _side(runs: Sequence[Run], kind: str) -> _Side:
             first = runs[0].folder.path
             raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
         metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
+        chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
         try:
-            predictions = predictions_of(run, kind)
+            predictions = predictions_of(run, chosen)
         except FileNotFoundError as error:
-            raise RunError(f"{folder}: no answers of {kind!r} ({error.filename})") from None
+            raise RunError(f"{folder}: no answers of {chosen} ({error.filename})") from None
         found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})
     means = {
         name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))

@@ -9,50 +9,28 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from tfdistil.schema.data import DataSpec, TaskSpec
+from tfdistil.schema.delivery import BenchmarkSpec, DeliverSpec, ExportSpec
 from tfdistil.schema.graph import MisplacedError, in_order
-from tfdistil.schema.models import DerivedSpec, EncoderSpec, ModelSpec, StudentSpec
-from tfdistil.schema.parts import Float, Name, Part, Rows, Seed, Whole
+from tfdistil.schema.models import (
+    BaselineSpec,
+    DerivedSpec,
+    EncoderSpec,
+    ModelSpec,
+    StudentSpec,
+)
+from tfdistil.schema.parts import Name, Part, Seed
 from tfdistil.schema.stages import StageSpec
 
-MOST_UNROLLED = 4096
-"""Steps of a recurrence that the file for the device holds one by one."""
-
-
-RESERVED = ("twin", "tflite", "export", "evaluate", "evaluate_file", "benchmark")
-"""Names of what a run makes beside its models."""
-TUNING = re.compile(r"fine_tune|cool_down|rate_\d+|pretrain")
-"""Names of the stages that an encoder's own entry asks for."""
-
-
-class ExportSpec(Part):
-    """The file for the device."""
-
-    head: str = Field("labels", description="the head that is kept")
-    quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
-    max_drop: Float = Field(
-        0.5, ge=0, description="points of the dev metric that may be lost beyond chance"
-    )
-    length: Whole | None = Field(
-        None, ge=4, le=MOST_UNROLLED, description="pieces per call; none: fits 99 % of dev"
-    )
-    batch: Rows = Field(32, description="rows of the batched signature")
-
-
-class BenchmarkSpec(Part):
-    """What is timed beside the exported student."""
-
-    queries: Whole = Field(
-        1000, ge=100, le=10**7, description="timed calls per model, after a warm-up"
-    )
-    reference: Literal["mbert-shape"] | None = Field(
-        None, description="also time an mBERT-shaped model with random weights"
-    )
+BASELINE = "baseline"
+"""The model that ``baseline: true`` stands for."""
+TUNING = re.compile(r"fine_tune|cool_down|rate_\d+|pretrain|labels_only")
+"""Names of the stages that entries of ``models`` ask for by themselves."""
 
 
 class Recipe(Part):
@@ -65,10 +43,19 @@ class Recipe(Part):
     task: TaskSpec = Field(description="the task; a bare word is its kind")
     data: DataSpec = Field(description="see data")
     models: dict[Name, ModelSpec] = Field(
-        description="by name: `teacher`, `student`, and any others a schedule names"
+        min_length=1, description="by name: `teacher`, `student`, and any others"
     )
-    distill: list[StageSpec] = Field(min_length=1, description="the stages in order")
-    twin: bool = Field(True, description="also train the student without the teacher (D0)")
+    distill: list[StageSpec] = Field([], description="the stages of all models, in order")
+    baseline: bool = Field(
+        True,
+        description="also train the first delivered student without a teacher (D0), as the model "
+        "`baseline`",
+    )
+    deliver: dict[Name, DeliverSpec] = Field(
+        {},
+        description="by model, the one that scores are reported of first; none: `student: "
+        "{tflite: true}`",
+    )
     export: ExportSpec = Field(ExportSpec(), description="see export")
     benchmark: BenchmarkSpec = Field(BenchmarkSpec(), description="see benchmark")
     seed: Seed = Field(13, description="of data, initialisation and training")
@@ -89,49 +76,76 @@ class Recipe(Part):
         names = [stage.name for stage in self.distill]
         if len(set(names)) < len(names):
             raise ValueError(f"stage names must be unique, got {', '.join(names)}")
-        for name in ("teacher", "student"):
-            if name not in self.models:
-                raise ValueError(f"models needs an entry {name!r}, got {sorted(self.models)}")
-        self.teacher_spec()
+        if BASELINE in self.models and self.baseline:
+            raise MisplacedError(
+                f"{BASELINE!r} is the model that baseline: true makes; choose another name, or "
+                "set baseline: false",
+                *("models", BASELINE),
+            )
         for name in self.models:
             self._check_model(name)
         for number, stage in enumerate(self.distill):
             self._check_stage(number, stage)
-        if self.export.head not in self.student_spec("student").heads:
-            raise ValueError(f"export.head {self.export.head!r} is no head of the student")
-        if not any(map(self.stages_of, self.lineage("student"))):
-            raise MisplacedError("no stage trains the student", "distill")
+        if not self.deliver and "student" not in self.models:
+            raise ValueError(
+                "models has no 'student', so say what is delivered, as in "
+                f"deliver: {{{next(iter(self.models))}: {{tflite: true}}}}"
+            )
+        for name in self.deliver:
+            self._check_delivery(name)
+        for name in self.deliveries:
+            self._check_head(name)
+            self._check_is_trained(name)
         self.plan()
         return self
 
     def _check_model(self, name: str) -> None:
         spec = self.models[name]
-        if name in RESERVED:
-            raise MisplacedError(
-                f"a model cannot be called {name!r}, which is something else in a run's folder; "
-                "choose another name",
-                *("models", name),
-            )
-        if isinstance(spec, DerivedSpec) and spec.from_ not in self.models:
-            raise MisplacedError(
-                f"models.{name} begins as {spec.from_!r}, which is no model; there are "
-                f"{', '.join(self.models)}",
-                *("models", name, "from"),
-            )
+        for key, other in (
+            ("from", spec.from_ if isinstance(spec, DerivedSpec) else None),
+            ("baseline_of", spec.baseline_of if isinstance(spec, BaselineSpec) else None),
+        ):
+            if other is not None and other not in self.models:
+                raise MisplacedError(
+                    f"models.{name} has {key}: {other!r}, which is no model; there are "
+                    f"{', '.join(self.models)}",
+                    *("models", name, key),
+                )
         self.lineage(name)
-        pretrained = isinstance(spec, StudentSpec) and spec.embedding.of == "pretrained"
-        if pretrained and self.teacher_spec().checkpoint is None:
+        if isinstance(spec, BaselineSpec) and not self._stages_of_lineage(spec.baseline_of):
             raise MisplacedError(
-                f"models.{name}.embedding.of: pretrained needs a teacher with a checkpoint",
+                f"models.{name} is the baseline of {spec.baseline_of!r}, which no stage trains",
+                *("models", name, "baseline_of"),
+            )
+        if not isinstance(spec, StudentSpec):
+            return
+        encoder = self.models.get(spec.encoder)
+        if "encoder" in spec.model_fields_set and encoder is None:
+            raise MisplacedError(
+                f"models.{name} takes its pieces from {spec.encoder!r}, which is no model; there "
+                f"are {', '.join(self.models)}",
+                *("models", name, "encoder"),
+            )
+        if encoder is not None and isinstance(self.root_spec(spec.encoder), StudentSpec):
+            raise MisplacedError(
+                f"models.{name} takes its pieces from {spec.encoder!r}, which must be an encoder, "
+                "with a checkpoint or scratch",
+                *("models", name, "encoder"),
+            )
+        pretrained = spec.embedding.of == "pretrained"
+        if pretrained and getattr(encoder, "checkpoint", None) is None:
+            raise MisplacedError(
+                f"models.{name}.embedding.of: pretrained needs an encoder with a checkpoint",
                 *("models", name, "embedding", "of"),
             )
 
     def _check_stage(self, number: int, stage: StageSpec) -> None:
         for key, name in (("student", stage.student), ("teacher", stage.teacher)):
             if name is not None and name not in self.models:
+                advice = "; set teacher: null if it learns from labels" if key == "teacher" else ""
                 raise MisplacedError(
                     f"stage {stage.name!r} has the {key} {name!r}; there are the models "
-                    f"{', '.join(self.models)}",
+                    f"{', '.join(self.models)}{advice}",
                     *("distill", number, key),
                 )
         if stage.teacher == stage.student:
@@ -140,50 +154,147 @@ class Recipe(Part):
                 "set teacher: null if it learns from labels",
                 *("distill", number, "student"),
             )
-        if isinstance(self.models[stage.student], EncoderSpec) and TUNING.fullmatch(stage.name):
+        spec = self.models[stage.student]
+        if not isinstance(spec, StudentSpec) and TUNING.fullmatch(stage.name):
             raise MisplacedError(
-                f"stage {stage.name!r} has the name of a part of fine-tuning, which "
-                f"{stage.student!r} may have; choose another name",
+                f"stage {stage.name!r} has the name of a stage that the entry of "
+                f"{stage.student!r} in models may ask for; choose another name",
                 *("distill", number, "name"),
             )
-        origin = self.models[self.lineage(stage.student)[-1]]
-        if isinstance(origin, StudentSpec):
+        if isinstance(self.root_spec(stage.student), StudentSpec):
+            known = self.heads_of(stage.student)
             heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
-            for head in sorted(set(heads) - set(origin.heads)):
+            for head in sorted(set(heads) - set(known)):
                 raise ValueError(
                     f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
-                    f"has {origin.heads}"
+                    f"has {list(known)}"
                 )
+
+    def _check_delivery(self, name: str) -> None:
+        if name not in self.models:
+            raise MisplacedError(
+                f"deliver names {name!r}, which is no model; there are {', '.join(self.models)}",
+                *("deliver", name),
+            )
+        root = self.root_spec(name)
+        if self.deliver[name].checkpoint and isinstance(root, StudentSpec):
+            raise MisplacedError(
+                f"deliver.{name}.checkpoint needs an encoder, but {name!r} is a {root.kind}; it "
+                "can be delivered as tflite: true",
+                *("deliver", name, "checkpoint"),
+            )
+
+    def _check_head(self, name: str) -> None:
+        head, known = self.export_of(name).head, self.heads_of(name)
+        if head is not None and head not in known:
+            raise ValueError(
+                f"export.head {head!r} is no head of {name!r}; it has {', '.join(known)}"
+            )
+
+    def _check_is_trained(self, name: str) -> None:
+        is_student = isinstance(self.root_spec(name), StudentSpec)
+        if is_student and not self._stages_of_lineage(name) and name not in self.baselines():
+            raise MisplacedError(f"no stage trains {name!r}, which is delivered", "distill")
+
+    @property
+    def deliveries(self) -> dict[str, DeliverSpec]:
+        """What is delivered, by model; scores are reported of the first one."""
+        return self.deliver or {"student": DeliverSpec(tflite=True)}
+
+    @property
+    def main(self) -> str:
+        """The model that scores are reported of."""
+        return next(iter(self.deliveries))
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The entries of ``models``, with the one that ``baseline: true`` stands for."""
+        main = self.main
+        if not self.baseline or not isinstance(self.root_spec(main), StudentSpec):
+            return self.models
+        return {**self.models, BASELINE: BaselineSpec(baseline_of=main)}
+
+    def baselines(self) -> dict[str, str]:
+        """Models that are trained on the labels alone, to what they are the baseline of."""
+        return {
+            name: spec.baseline_of
+            for name, spec in self.entries.items()
+            if isinstance(spec, BaselineSpec)
+        }
+
+    def export_of(self, name: str) -> ExportSpec:
+        """How a model becomes a file."""
+        spec = self.deliveries.get(name)
+        own = spec.tflite if spec is not None and isinstance(spec.tflite, ExportSpec) else None
+        given = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}
+        return self.export.model_copy(update=given)
+
+    def heads_of(self, name: str) -> tuple[str, ...]:
+        """The heads of a model."""
+        spec = self.root_spec(name)
+        return tuple(spec.heads) if isinstance(spec, StudentSpec) else ("logits",)
+
+    def head_of(self, name: str) -> str:
+        """The head whose logits are a model's answers."""
+        known, wanted = self.heads_of(name), self.export_of(name).head or "labels"
+        return wanted if wanted in known else known[0]
 
     def needs(self, name: str) -> tuple[str, ...]:
         """The models that have to be trained before one: what it begins as, and its teachers."""
-        spec = self.models[name]
+        spec = self.entries[name]
+        if isinstance(spec, BaselineSpec):
+            # Trained for as many updates, and fresh itself: it reads as the other does.
+            return (spec.baseline_of, *self._read_by(self.lineage(spec.baseline_of)[-1]))
         found = [spec.from_] if isinstance(spec, DerivedSpec) else []
-        if isinstance(spec, StudentSpec):
-            found.append("teacher")  # whose pieces, vectors and width it has
+        found += self._read_by(name)
         found += [stage.teacher for stage in self.stages_of(name) if stage.teacher is not None]
         return tuple(dict.fromkeys(found))
+
+    def _read_by(self, name: str) -> list[str]:
+        """The encoder whose pieces a model may read, where there is one."""
+        spec = self.entries[name]
+        reads = isinstance(spec, StudentSpec) and spec.encoder in self.models
+        return [spec.encoder] if reads else []
 
     def plan(self) -> tuple[str, ...]:
         """The models that a run makes, each after those it needs.
 
-        These are the student, all that stages train, and what these need.
+        These are what is delivered, its baseline, all that stages train, and what these need.
 
         Raises:
             MisplacedError: models that need each other.
         """
-        wanted = ["teacher", *(stage.student for stage in self.distill), "student"]
+        entries = self.entries
+        wanted = [*(stage.student for stage in self.distill), *self.deliveries, *self.baselines()]
         needs: dict[str, tuple[str, ...]] = {}
         while wanted:
             name = wanted.pop()
             if name not in needs:
                 needs[name] = self.needs(name)
                 wanted += needs[name]
-        return in_order({name: needs[name] for name in self.models if name in needs})
+        return in_order({name: needs[name] for name in entries if name in needs})
 
     def stages_of(self, name: str) -> list[StageSpec]:
         """The stages that train a model, in order."""
         return [stage for stage in self.distill if stage.student == name]
+
+    def _stages_of_lineage(self, name: str) -> list[StageSpec]:
+        return [stage for one in self.lineage(name) for stage in self.stages_of(one)]
+
+    def teachers_of(self, name: str) -> tuple[str, ...]:
+        """The models that a model was taught by, directly and through others; the first one last.
+
+        Empty where it learns from labels alone.
+        """
+        found: list[str] = []
+        wanted = [name]
+        while wanted:
+            stages = self._stages_of_lineage(wanted.pop(0))
+            taught = [stage.teacher for stage in stages if stage.teacher is not None]
+            new = [one for one in dict.fromkeys(taught) if one not in found]
+            found += new
+            wanted += new
+        return tuple(found)
 
     def lineage(self, name: str) -> tuple[str, ...]:
         """A model and those it begins as, the first one last.
@@ -192,31 +303,25 @@ class Recipe(Part):
             MisplacedError: one of them begins as itself.
         """
         names = [name]
-        while isinstance(spec := self.models[names[-1]], DerivedSpec):
+        while isinstance(spec := self._spec(names[-1]), DerivedSpec):
             if spec.from_ in names:
                 circle = " begins as ".join((*names, spec.from_))
                 raise MisplacedError(f"{circle}", "models", names[-1], "from")
             names.append(spec.from_)
         return tuple(names)
 
-    def student_spec(self, name: str) -> StudentSpec:
-        """What the student of that name, or the one it begins as, is made by."""
-        spec = self.models[self.lineage(name)[-1]]
-        if not isinstance(spec, StudentSpec):
-            raise ValueError(f"models.{name} must be a student, with a kind such as bilstm")
-        return spec
+    def _spec(self, name: str) -> Any:
+        # `entries` asks for lineages itself.
+        return self.models[name] if name in self.models else self.entries[name]
 
-    def teacher_spec(self, name: str = "teacher") -> EncoderSpec:
-        """The entry of ``models`` of that name, which must be a teacher."""
-        spec = self.models.get(name)
-        if not isinstance(spec, EncoderSpec):
-            raise ValueError(f"models.{name} must be a teacher, with a checkpoint or scratch")
-        return spec
+    def root_spec(self, name: str) -> EncoderSpec | StudentSpec:
+        """The entry that says what kind of network a model is."""
+        spec = self._spec(self.lineage(name)[-1])
+        return self.root_spec(spec.baseline_of) if isinstance(spec, BaselineSpec) else spec
 
     def seed_of(self, name: str) -> int:
         """What everything random in a model's making and training starts from."""
-        spec = self.models[name]
-        own = spec.seed if isinstance(spec, EncoderSpec) else None
+        own = getattr(self._spec(name), "seed", None)
         return self.seed if own is None else own
 
     def to_yaml(self) -> str:

@@ -18,6 +18,7 @@ from tfdistil.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parent / "recipes"
 RENAMED = {
+    "twin": "write baseline: true or false",
     "quantized": "write from: NAME and apply: [quantize]",
     "engine": "it is an option: apply: [{kind: quantize, engine: NAME}]",
 }

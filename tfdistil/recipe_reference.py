@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
-from tfdistil.schema.models import DerivedSpec, EncoderSpec, StudentSpec
+from tfdistil.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
 from tfdistil.students import GIVEN, STUDENTS
 
 INTRODUCTION = """\
@@ -77,7 +77,12 @@ def nested(annotation: Any, suffix: str = "") -> Iterator[tuple[str, type[BaseMo
 
 def section(model: type[BaseModel], places: list[str]) -> str:
     """A heading, what the mapping is, and a row per key."""
-    kinds = {EncoderSpec: " (encoder)", StudentSpec: " (student)", DerivedSpec: " (another model)"}
+    kinds = {
+        EncoderSpec: " (encoder)",
+        StudentSpec: " (student)",
+        DerivedSpec: " (another model)",
+        BaselineSpec: " (baseline)",
+    }
     title = ", ".join(f"`{place}`" for place in places) if places != [""] else "Top level"
     rows = [row(field.alias or name, field) for name, field in model.model_fields.items()]
     return "\n".join(

@@ -19,13 +19,29 @@ from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
 
 _LOCK = ".lock"
-LAYOUT = 2
+LAYOUT = 3
 """Of the folder's files; a run of another one cannot be gone on with."""
 
 
 def model_step(name: str) -> str:
     """The step that trains a model, which is also its place in the folder."""
     return f"models/{name}"
+
+
+def export_step(name: str) -> str:
+    """The step that makes a model's ``.tflite``."""
+    return f"export/{name}"
+
+
+def checkpoint_step(name: str) -> str:
+    """The step that writes a model as a checkpoint, which is also its place in the folder."""
+    return f"checkpoints/{name}"
+
+
+EVALUATIONS = ("evaluate", "evaluate_files")
+"""The steps that leave predictions: of the models, and of the files made of them."""
+BENCHMARK = "benchmark"
+"""The step that times the files."""
 
 
 def versions() -> dict[str, str]:
@@ -107,7 +123,9 @@ class RunFolder:
         return manifest
 
     def _refuse_other_training(self, before: Recipe, recipe: Recipe) -> None:
-        kept = {"export": before.export, "benchmark": before.benchmark}
+        kept: dict[str, Any] = {"export": before.export, "benchmark": before.benchmark}
+        if recipe.main == before.main:  # else it would have another baseline
+            kept["deliver"] = before.deliver
         own = before.to_yaml().splitlines()
         given = recipe.model_copy(update=kept).to_yaml().splitlines()
         if own != given:
@@ -117,20 +135,24 @@ class RunFolder:
             difference = "\n".join(lines)
             raise RunError(
                 f"{self.path} was started with another recipe:\n{difference}\n"
-                "Give another --out folder, or the same recipe to go on; only export and benchmark "
-                "may change"
+                "Give another --out folder, or the same recipe to go on; only export, benchmark "
+                "and what else is delivered may change"
             )
 
     def outdated(self) -> set[str]:
         """Finished steps that the recipe given wants otherwise than the folder's own."""
         before, after = self._own, self.recipe
         steps: set[str] = set()
-        if before.export != after.export:
-            steps |= {"export", "evaluate_file", "benchmark"}
-        if before.export.head != after.export.head:
-            steps.add("evaluate")
+        for name in {**before.deliveries, **after.deliveries}:
+            one, other = (recipe.deliveries.get(name) for recipe in (before, after))
+            if one != other or before.export_of(name) != after.export_of(name):
+                steps |= {export_step(name), EVALUATIONS[1], BENCHMARK}
+        plan = after.plan()
+        heads = any(before.head_of(name) != after.head_of(name) for name in before.plan())
+        if heads or plan != before.plan():
+            steps.add(EVALUATIONS[0])
         if before.benchmark != after.benchmark:
-            steps.add("benchmark")
+            steps.add(BENCHMARK)
         return steps & set(self.manifest["steps"])
 
     def adopt_recipe(self) -> None:

@@ -16,12 +16,9 @@ from tfdistil.errors import RunError
 from tfdistil.models.record import ModelRecord, load_model, load_task
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder, model_step
-from tfdistil.schema.models import StudentSpec
+from tfdistil.systems import SystemId
 from tfdistil.tasks import Task
 from tfdistil.text.words import WordSplitter
-
-TWIN = "twin"
-"""The student once more, trained without a teacher."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +45,18 @@ class Run:
         """What relative paths in the recipe are relative to."""
         return Path(self.folder.manifest.get("base", "."))
 
-    def model_names(self) -> tuple[str, ...]:
-        """The models that the run trains, in order, and ``twin`` where the recipe has one."""
-        return (*self.recipe.plan(), *([TWIN] if self.recipe.twin else []))
-
     def model(self, name: str) -> ModelRecord:
-        """A trained model, one of `model_names`.
+        """A trained model of the recipe's plan.
 
         Raises:
             RunError: there is none of that name, or not yet.
         """
-        if name not in self.model_names():
-            names = ", ".join(self.model_names())
+        if name not in self.recipe.plan():
+            names = ", ".join(self.recipe.plan())
             raise RunError(f"{self.folder.path}: no model {name!r}; there are {names}")
         if not self.is_trained(name):
             raise RunError(f"{self.folder.path}: {name} is not trained yet; run the recipe")
-        seed = self.recipe.seed if name == TWIN else self.recipe.seed_of(name)
-        return load_model(self.folder.path / model_step(name), seed)
+        return load_model(self.folder.path / model_step(name), self.recipe.seed_of(name))
 
     def is_trained(self, name: str) -> bool:
         """Whether a model is finished."""
@@ -78,21 +70,21 @@ class Run:
     def head(self, name: str) -> str:
         """Whose logits count as a model's answers.
 
-        The twin has learnt one head, the one that was exported when it was trained.
+        A baseline has learnt one head, the one that was delivered when it was trained.
         """
-        if name == TWIN:
-            return self.folder.facts(model_step(TWIN))["head"]
-        origin = self.recipe.models[self.recipe.lineage(name)[-1]]
-        if not isinstance(origin, StudentSpec):
-            return "logits"
-        delivered = self.recipe.export.head
-        return delivered if delivered in origin.heads else origin.heads[0]
+        learnt = self.folder.facts(model_step(name)).get("head") if self.is_trained(name) else None
+        return learnt or self.recipe.head_of(name)
 
-    def export_length(self) -> int:
+    def file_of(self, system: SystemId) -> Path:
+        """Where the file of a model is, or will be."""
+        return self.folder.path / str(system)
+
+    def export_length(self, name: str) -> int:
         """Pieces per call: as the recipe says, or what holds 99 % of dev, in steps of 8."""
-        if self.recipe.export.length is not None:
-            return self.recipe.export.length
-        featurizer = self.model("student").featurizer
+        asked = self.recipe.export_of(name).length
+        if asked is not None:
+            return asked
+        featurizer = self.model(name).featurizer
         lengths = encode_rows(self.corpus.dev, featurizer, None).lengths
         length = int(-(-np.quantile(lengths, 0.99) // 8) * 8)
         return max(16, min(length, featurizer.max_length))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,45 +12,44 @@ from rich.text import Text
 
 from tfdistil.report.next_command import example_of, in_shell
 from tfdistil.report.sweep_table import Entry, best, concerns, file_name, shown_columns
-from tfdistil.report.units import SIZE, SPEED, compared, size
+from tfdistil.report.units import NOTHING, SIZE, SPEED, compared, size
+from tfdistil.run_metrics import Metrics
 
 SETS = {"dev": "dev", "test": "test", "test_unseen": "test, not in train"}
 
 
-def summary_table(metrics: dict[str, Any]) -> Table:
+def summary_table(metrics: Metrics) -> Table:
     """Every system in a row: scores, what is left of the teacher, size, latency."""
-    metric = metrics["metric"]
-    sets = [name for name in SETS if name in metrics["systems"][0]["scores"]]
-    last = sets[-1] if sets[-1] != "test_unseen" else "test"
-    table = Table(title=f"{metrics['name']}: {metric.replace('_', ' ')}", title_justify="left")
+    metric, last = metrics.metric, metrics.main_set
+    title = f"{metrics.name}: {metric.replace('_', ' ')}"
+    table = Table(title=title, title_justify="left")
     table.add_column("system")
-    for name in sets:
+    for name in metrics.sets:
         table.add_column(SETS[name], justify="right")
     table.add_column("of teacher", justify="right")
     table.add_column("parameters", justify="right")
     table.add_column("file", justify="right")
     table.add_column("p50 ms", justify="right")
-    for system in metrics["systems"]:
-        latency = system["latency"]
+    for system in metrics.systems:
+        kept = system.retention.get(last)
+        own = "100 %" if system is metrics.teacher else NOTHING
         table.add_row(
-            system["name"],
-            *(f"{system['scores'][name][metric]:.2f}" for name in sets),
-            f"{metrics['retention'][last][system['name']]:.1f} %"
-            if system["name"] in metrics["retention"][last]
-            else "100 %",
-            f"{system['parameters'] / 1e6:.2f} M",
-            size(system["bytes"]),
-            f"{latency['online_ms']['p50']:.3f}" if latency else "–",
+            system.name,
+            *(f"{system.scores[name][metric]:.2f}" for name in metrics.sets),
+            own if kept is None else f"{kept:.1f} %",
+            f"{system.parameters / 1e6:.2f} M",
+            size(system.bytes),
+            NOTHING if system.online is None else f"{system.online:.3f}",
         )
-    reference = metrics.get("reference")
+    reference = metrics.reference
     if reference:
         table.add_row(
-            f"{reference['name']} (no score)",
-            *("" for _ in sets),
+            f"{reference.name} (no score)",
+            *("" for _ in metrics.sets),
             "",
-            f"{reference['parameters'] / 1e6:.0f} M",
-            size(reference["bytes"]),
-            f"{reference['latency']['online_ms']['p50']:.3f}",
+            f"{reference.parameters / 1e6:.0f} M",
+            size(reference.bytes),
+            f"{reference.latency.online_ms['p50']:.3f}",
         )
     return table
 
@@ -62,22 +60,24 @@ def print_concerns(lines: Sequence[str], console: Console) -> None:
         console.print(f"WARNING: {line}", markup=False, soft_wrap=True, style="bold red")
 
 
-def print_summary(metrics: dict[str, Any], folder: Path) -> None:
+def print_summary(metrics: Metrics, folder: Path) -> None:
     """Write the table, the ratios, the report's path and the next command."""
     console = Console(highlight=False)
     console.print(summary_table(metrics))
-    for name, ratio in metrics.get("ratios", {}).items():
-        online, batch = ratio["online"]["median"], ratio["batch"]["median"]
+    for name, ratio in metrics.delivered.ratios.items():
+        online = compared(ratio.online["median"], SPEED)
+        batch = f", {compared(ratio.batch['median'], SPEED)} in batches" if ratio.batch else ""
         console.print(
-            f"against the {name} in the same runtime: {compared(ratio['bytes'], SIZE)}, "
-            f"{compared(online, SPEED)} online, {compared(batch, SPEED)} in batches",
+            f"against the {name} in the same runtime: {compared(ratio.bytes, SIZE)}, "
+            f"{online} online{batch}",
             markup=False,
             soft_wrap=True,
         )
-    print_concerns(metrics.get("concerns", ()), console)
+    print_concerns(metrics.concerns, console)
     console.print(f"report:  {folder / 'report.html'}", markup=False, soft_wrap=True)
-    command = in_shell(folder / "student.tflite", example_of(metrics))
-    console.print(f"try it:  {command}", markup=False, soft_wrap=True)
+    if metrics.delivered.export:
+        command = in_shell(folder / metrics.main, example_of(metrics.examples))
+        console.print(f"try it:  {command}", markup=False, soft_wrap=True)
 
 
 _SWEEP = {
@@ -116,7 +116,9 @@ def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
     console.print(table)
     print_concerns(concerns(entries), console)
     chosen = entries[strong or 0]
-    command = in_shell(folder / chosen.name / "student.tflite", example_of(chosen.metrics))
+    command = in_shell(
+        folder / chosen.name / chosen.results.main, example_of(chosen.results.examples)
+    )
     for line in (
         f"table:   {folder / 'sweep.csv'}",
         f"page:    {folder / 'sweep.html'}",

@@ -7,7 +7,7 @@ A sweep folder has a run folder for every point, ``sweep.json`` (which folder is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -19,17 +19,19 @@ from tfdistil.changed_data import file_hashes, refuse_changed_data
 from tfdistil.console import Screen
 from tfdistil.corpus import Corpus, load_corpus
 from tfdistil.errors import RunError, TfdistilError
-from tfdistil.files import read_json, sha256
+from tfdistil.files import sha256
+from tfdistil.model_sharing import model_keys, shared_models, take_model, take_signals
 from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
+from tfdistil.models.record import ModelRecord
 from tfdistil.pipeline import check_stages, run
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import look_up
 from tfdistil.report.sweep_table import Entry
 from tfdistil.run_folder import RunFolder, model_step
+from tfdistil.run_metrics import Metrics
 from tfdistil.runs import Run
 from tfdistil.sweep_points import Plan, Point, record_points, recorded_points
-from tfdistil.teacher_sharing import TEACHER, take_signals, take_teacher, teacher_key
 
 _FINISHED = ("metrics.json", "report.html", "MODEL_CARD.md")
 
@@ -140,15 +142,16 @@ class _Last:
 
 def _check(
     plan: Plan, folders: dict[str, RunFolder], todo: set[str], screen: Screen
-) -> dict[str, list[Path]]:
-    """Check every point that is to be run; returns where each may take its teacher from."""
-    corpora, teachers = _Last(), _Last()
-    keys: dict[Path, str] = {}
+) -> dict[str, list[tuple[Path, str]]]:
+    """Check every point that is to be run; returns the runs and models that each may take over."""
+    corpora, encoders = _Last(), _Last()
+    keys: dict[Path, dict[str, str]] = {}
 
     def read(recipe: Recipe, path: Path) -> Corpus:
-        data = (recipe.data, recipe.task, recipe.seed, recipe.models.get("teacher"))
+        own = [recipe.models[name] for name in shared_models(recipe)]
+        data = (recipe.data, recipe.task, recipe.seed, own)
         corpus = corpora.get(data, lambda: load_corpus(recipe, plan.base, screen.counter))
-        keys[path] = teacher_key(recipe, corpus, plan.base)
+        keys[path] = model_keys(recipe, corpus, plan.base)
         return corpus
 
     for name in todo:
@@ -162,34 +165,46 @@ def _check(
         read(source.recipe, plan.source)
     for name, folder in folders.items():
         corpus = read(plan.recipes[name], folder.path)
-        if name in todo and not folder.is_done(model_step("student")):
+        unfinished = not all(map(folder.is_done, map(model_step, plan.recipes[name].plan())))
+        if name in todo and unfinished:
             sources = file_hashes(corpus.files, plan.base)
             folder.remember(base=str(plan.base.resolve()), sources=sources)
             work = Run(folder, corpus, screen)
-            made = partial(Models(work.recipe, corpus, plan.base).fresh, "teacher")
-            teacher = teachers.get(keys[folder.path], made)
+            models = Models(work.recipe, corpus, plan.base)
+            made = encoders.get(keys[folder.path], partial(_fresh, models, keys[folder.path]))
             try:
-                check_stages(work, {"teacher": teacher})
+                check_stages(work, made)
             except TfdistilError as error:
                 raise type(error)(f"{name}: {error}") from None
-    screen.line(f"  {_count(len({keys[folders[name].path] for name in todo}))} for them")
+    found = {key for name in todo for key in keys[folders[name].path].values()}
+    screen.line(f"  {_count(len(found))} for them")
     return {
-        name: [p for p, key in keys.items() if key == keys[own] and p != own]
+        name: [
+            (path, model)
+            for path, others in keys.items()
+            for model, key in keys[own].items()
+            if path != own and others.get(model) == key
+        ]
         for name in todo
         for own in [folders[name].path]
     }
+
+
+def _fresh(models: Models, names: Iterable[str]) -> dict[str, ModelRecord]:
+    return {name: models.fresh(name) for name in names}
 
 
 def _count(teachers: int) -> str:
     return "one teacher" if teachers == 1 else f"{teachers} teachers"
 
 
-def _take(path: Path, sources: list[Path]) -> None:
-    """Take over the teacher and its signals from the runs that have them."""
+def _take(path: Path, sources: list[tuple[Path, str]]) -> None:
+    """Take over models and what was made of them from the runs that have them."""
     target = RunFolder(path)
-    for source in map(RunFolder, sources):
-        if source.is_done(TEACHER):
-            take_teacher(source, target)
+    for other, model in sources:
+        source = RunFolder(other)
+        if source.is_done(model_step(model)):
+            take_model(source, target, model)
             take_signals(source, target)
 
 
@@ -209,8 +224,7 @@ def _entry(point: Point, folder: Path, keys: list[str]) -> Entry:
     tree = RunFolder(folder).recipe.model_dump(mode="json")
     values = {key: _plain(look_up(tree, key)) for key in keys}
     values |= dict(text.partition("=")[::2] for text in point.assignments)
-    metrics = read_json(folder / "metrics.json")
-    return Entry(point.name, point.label, values, metrics)
+    return Entry(point.name, point.label, values, Metrics.load(folder))
 
 
 def _plain(value: Any) -> str:

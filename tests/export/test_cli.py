@@ -74,7 +74,7 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
         (["--length", "2"], "windows of 2 positions are not possible"),
         (["--length", "0"], "windows of 0 positions are not possible"),
         (["--batch", "0"], "needs at least one row, got 0"),
-        (["--model", "twin"], "twin is not trained yet"),
+        (["--model", "baseline"], "baseline is not trained yet"),
         (["--model", "teacher"], "teacher is not trained yet"),
         (["--max-drop", "-1"], "max_drop is points of the metric, 0 or more, got -1"),
         (["--max-drop", "nan"], "max_drop is points of the metric, 0 or more, got nan"),

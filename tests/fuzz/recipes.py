@@ -469,7 +469,7 @@ def _check(recipe: Recipe, path: Path) -> None:
     demo = recipe.data.demo
     if demo is not None and demo.train + demo.dev + demo.test + demo.transfer > 2000:
         return  # allowed, and too much for a test
-    scratch = recipe.teacher_spec().scratch
+    scratch = recipe.models["teacher"].scratch
     if scratch is not None and scratch.layers > 10:
         return
     keras.utils.clear_session()

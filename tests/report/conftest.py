@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
+from tfdistil.metrics.bootstrap import BootstrapResult
+
 LANGUAGES = ["de", "en", "es", "hi", "ja"]
+
+
+TEACHER = {"dev": 77.2, "test": 76.1, "test_unseen": 74.0}
 
 
 def _scores(dev: float, test: float, unseen: float) -> dict[str, dict[str, float]]:
@@ -41,55 +46,126 @@ def _labels(shift: float) -> dict[str, dict[str, float]]:
     }
 
 
+def _gain(difference: float, low: float, high: float) -> dict[str, Any]:
+    """`BootstrapResult` as plain data; what the pages do not show is 0."""
+    shown = {"difference": difference, "low": low, "high": high}
+    return (
+        dict.fromkeys(BootstrapResult.__dataclass_fields__, 0)
+        | shown
+        | {
+            "confidence": 95.0,
+            "resamples": 1000,
+        }
+    )
+
+
+def _system(id: str, role: str, parameters: int, scores: dict[str, Any]) -> dict[str, Any]:
+    own = {name: values["span_f1"] for name, values in scores.items()}
+    return {
+        "id": id,
+        "role": role,
+        "model": id.removesuffix(".tflite"),
+        "parameters": parameters,
+        "scores": scores,
+        "teacher": None if role == "teacher" else "teacher",
+        "retention": {}
+        if role == "teacher"
+        else {name: 100 * value / TEACHER[name] for name, value in own.items()},
+    }
+
+
+def _export() -> dict[str, Any]:
+    return {
+        "ops": {
+            name: {"FULLY_CONNECTED": 66, "MUL": 130, "ADD": 128, "LOGISTIC": 96, "GATHER": 1}
+            for name in ("online", "batch")
+        },
+        "flex": 0,
+        "custom": 0,
+        "float_ops": 12,
+        "float_operators": {"online": {"DEQUANTIZE": 6}, "batch": {"DEQUANTIZE": 6}},
+        "constants": {"int8": 1_800_000, "int32": 4_096},
+        "signatures": {
+            "online": {"batch": 1, "length": 32},
+            "batch": {"batch": 32, "length": 32},
+        },
+        "min_runtime": "2.0.0",
+        "quantize": "int8",
+        "path": "student.tflite",
+        "bytes": 1_930_000,
+        "model_bytes": 1_850_000,
+        "scores": {
+            "keras": {"span_f1": 74.5, "conll_f1": 74.7},
+            "file": {"span_f1": 74.3, "conll_f1": 74.5},
+        },
+        "drop": 0.2,
+        "drop_low": -0.1,
+        "drop_high": 0.5,
+        "metric": "span_f1",
+        "parameters": 1_912_345,
+        "examples": 1000,
+        "windowed": 3,
+        "seconds": 41.2,
+        "drift": {"tags": {"max": 0.31, "mean": 0.02, "spread": 4.1, "agreement": 0.9991}},
+        "agreement": 0.9991,
+        "probes": {
+            "shorter": {"tags": {"max": 0.27, "mean": 0.03, "spread": 3.9, "agreement": 0.998}},
+            "longer": {"tags": {"max": 0.33, "mean": 0.02, "spread": 4.0, "agreement": 0.9987}},
+        },
+    }
+
+
 @pytest.fixture
 def metrics() -> dict[str, Any]:
     """Every key a report reads, filled in; a fresh copy for each test."""
-    systems = [
-        ("teacher", "teacher", 22_713_216, 90_900_000, _scores(77.2, 76.1, 74.0), _latency(39.5)),
-        ("student (no distillation)", "twin", 1_912_345, 7_650_000, _scores(62, 61.4, 58.0), None),
-        ("student (distilled)", "student", 1_912_345, 7_650_000, _scores(74.5, 74.1, 71.0), None),
-        ("student int8", "tflite", 1_912_345, 1_930_000, _scores(74.3, 73.9, 70.8), _latency(0.26)),
-    ]
+    teacher = _system("teacher", "teacher", 22_713_216, _scores(*TEACHER.values()))
+    teacher |= {
+        "bytes": 90_900_000,
+        "latency": _latency(39.5),
+        "languages": dict(zip(LANGUAGES, (80.1, 84.2, 79.0, 70.3, 66.9), strict=True)),
+        "labels": _labels(2.0),
+    }
+    baseline = _system("baseline", "baseline", 1_912_345, _scores(62, 61.4, 58.0))
+    student = _system("student", "student", 1_912_345, _scores(74.5, 74.1, 71.0))
+    student["gain"] = {"dev": _gain(12.5, 10.9, 14.0), "test": _gain(12.7, 11.1, 14.2)}
+    file = _system("student.tflite", "file", 1_912_345, _scores(74.3, 73.9, 70.8))
+    file |= {
+        "bytes": 1_930_000,
+        "latency": _latency(0.26),
+        "languages": dict(zip(LANGUAGES, (78.0, 82.9, 77.1, 67.5, 63.9), strict=True)),
+        "labels": _labels(0.0),
+        "export": _export(),
+    }
+    names = ("teacher", "student (no distillation)", "student (distilled)", "student int8")
+    systems = [teacher, baseline, student, file]
     return {
         "name": "demo-tags",
         "task": "tags",
         "metric": "span_f1",
         "seed": 13,
         "languages": LANGUAGES,
-        "systems": [
-            dict(
-                zip(("name", "kind", "parameters", "bytes", "scores", "latency"), row, strict=True)
-            )
-            for row in systems
-        ],
-        "retention": {"test": {"student int8": 97.109, "student (distilled)": 97.372}},
-        "reference": {"name": "mbert-shape", "bytes": 708_000_000, "latency": _latency(57.7)},
-        "significance": {
-            "dev": {"difference": 12.5, "low": 10.9, "high": 14.0, "resamples": 1000},
-            "test": {"difference": 12.7, "low": 11.1, "high": 14.2, "resamples": 1000},
+        "main": "student.tflite",
+        "systems": [one | {"name": name} for one, name in zip(systems, names, strict=True)],
+        "reference": {
+            "name": "mbert-shape",
+            "parameters": 177_000_000,
+            "bytes": 708_000_000,
+            "latency": _latency(57.7),
         },
-        "per_language": {
-            "test": {
-                "teacher": dict(zip(LANGUAGES, (80.1, 84.2, 79.0, 70.3, 66.9), strict=True)),
-                "student int8": dict(zip(LANGUAGES, (78.0, 82.9, 77.1, 67.5, 63.9), strict=True)),
-            }
-        },
-        "per_label": {"test": {"teacher": _labels(2.0), "student int8": _labels(0.0)}},
         "unknown_labels": {
             "dev": {"tags": {"PERIOD": 2}},
             "test": {"tags": {"PERIOD": 1, "DAY": 17}},
         },
-        "errors": {
-            "test": [
-                {
-                    "text": f"Anna flew to New York on day {day}",
-                    "gold": ["B-PER", "O", "O", "B-LOC", "I-LOC", "O", "B-DATE", "I-DATE"],
-                    "predicted": ["B-PER", "O", "O", "B-ORG", "I-ORG", "O", "B-DATE", "I-DATE"],
-                    "language": "en",
-                }
-                for day in range(12)
-            ]
-        },
+        "errors": [
+            {
+                "text": f"Anna flew to New York on day {day}",
+                "words": f"Anna flew to New York on day {day}".split(),
+                "gold": ["B-PER", "O", "O", "B-LOC", "I-LOC", "O", "B-DATE", "I-DATE"],
+                "predicted": ["B-PER", "O", "O", "B-ORG", "I-ORG", "O", "B-DATE", "I-DATE"],
+                "language": "en",
+            }
+            for day in range(12)
+        ],
         "data": {
             "train": 6000,
             "dev": 1000,
@@ -102,39 +178,8 @@ def metrics() -> dict[str, Any]:
                 "test": {"median": 9, "p95": 20, "maximum": 37},
             },
         },
-        "export": {
-            "ops": {
-                name: {"FULLY_CONNECTED": 66, "MUL": 130, "ADD": 128, "LOGISTIC": 96, "GATHER": 1}
-                for name in ("online", "batch")
-            },
-            "flex": 0,
-            "custom": 0,
-            "float_ops": 12,
-            "float_operators": {"online": {"DEQUANTIZE": 6}, "batch": {"DEQUANTIZE": 6}},
-            "constants": {"int8": 1_800_000, "int32": 4_096},
-            "signatures": {
-                "online": {"batch": 1, "length": 32},
-                "batch": {"batch": 32, "length": 32},
-            },
-            "min_runtime": "2.0.0",
-            "quantize": "int8",
-            "path": "student.tflite",
-            "bytes": 1_930_000,
-            "model_bytes": 1_850_000,
-            "scores": {
-                "keras": {"span_f1": 74.5, "conll_f1": 74.7},
-                "file": {"span_f1": 74.3, "conll_f1": 74.5},
-            },
-            "drop": 0.2,
-            "drift": {"tags": {"max": 0.31, "mean": 0.02, "spread": 4.1, "agreement": 0.9991}},
-            "agreement": 0.9991,
-            "probes": {
-                "shorter": {"tags": {"max": 0.27, "mean": 0.03, "spread": 3.9, "agreement": 0.998}},
-                "longer": {"tags": {"max": 0.33, "mean": 0.02, "spread": 4.0, "agreement": 0.9987}},
-            },
-        },
         "monitors": {"fine_tune": "metric", "representation": "loss", "labels": "metric"},
-        "wall_clock_s": {"teacher": 612.3, "student": 1380.0, "twin": 845.1, "export": 41.2},
+        "wall_clock_s": {"teacher": 612.3, "student": 1380.0, "baseline": 845.1, "export": 41.2},
         "environment": {
             "cpu": "Example CPU @ 2.0 GHz",
             "cores": 2,
@@ -158,7 +203,7 @@ def history(tmp_path: Path) -> Path:
         ("student", "labels.labels", 4, 400, 0.0, 55.0),
         ("student", "labels.encoder", 4, 400, 55.0, 71.0),
         ("student", "labels.embedding", 4, 400, 71.0, 74.5),
-        ("twin", "labels_only", 12, 600, 0.0, 62.0),
+        ("baseline", "labels_only", 12, 600, 0.0, 62.0),
     ]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

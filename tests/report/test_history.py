@@ -10,7 +10,7 @@ HEADER = "model,phase,epoch,updates,name,value\n"
 
 def test_phases_of_a_model_follow_each_other(history):
     found = read_history(history)
-    assert list(found.models) == ["teacher", "student", "twin"]
+    assert list(found.models) == ["teacher", "student", "baseline"]
     starts = [(phase.name, phase.stage, phase.start) for phase in found.models["student"]]
     assert starts == [
         ("representation", "representation", 0),

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from tfdistil.report.model_card import code, escape, render_model_card
+from tfdistil.report.model_card import code, escape
+from tfdistil.report.model_card import render_model_card as render
+from tfdistil.run_metrics import Metrics
+
+
+def render_model_card(metrics):
+    """The card of plain data."""
+    return render(Metrics.from_json(metrics))
 
 
 def _split(text: str) -> tuple[dict, str]:
@@ -47,12 +54,13 @@ def test_limitations_are_measurements(metrics):
     assert "span F1 is 70.8 instead of 73.9" in limits
 
 
-def test_what_was_not_measured_is_not_claimed():
-    student = {"name": "student", "kind": "student"}
-    _, body = _split(render_model_card({"metric": "accuracy", "systems": [student]}))
+def test_what_was_not_measured_is_not_claimed(metrics):
+    student = metrics["systems"][2] | {"teacher": None, "retention": {}, "gain": {}, "scores": {}}
+    alone = {key: metrics[key] for key in ("name", "task", "metric", "seed")}
+    _, body = _split(render_model_card(alone | {"main": "student", "systems": [student]}))
     assert "None were measured." in body
-    assert "student.tflite" not in body
-    assert "The command was not recorded" in body
+    assert ".tflite" not in body
+    assert "It was trained on the labelled sentences." in body
 
 
 def test_it_says_how_to_run_the_file(metrics):

@@ -21,7 +21,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_shell_hands_the_text_on(text):
-    command = in_shell("my runs/student.tflite", example_of({"examples": [text]}))
+    command = in_shell("my runs/student.tflite", example_of([text]))
     said = subprocess.run(
         ["bash", "-c", f"set -- {command}; printf '%s\\0' \"$@\""], capture_output=True, check=True
     )
@@ -35,10 +35,10 @@ def test_python_gets_the_text_or_the_pair(text, monkeypatch):
     monkeypatch.setattr(Runtime, "__init__", lambda self, path: None)
     monkeypatch.setattr(Runtime, "predict", lambda self, texts: texts)
     monkeypatch.setattr(Runtime, "predict_pairs", lambda self, pairs: ["\t".join(*pairs)])
-    code = in_python("student.tflite", example_of({"examples": [text]}))
+    code = in_python("student.tflite", example_of([text]))
     assert eval(code, {"Runtime": Runtime}) == [text]
 
 
 def test_line_breaks_become_spaces_and_none_is_no_error():
-    assert example_of({"examples": ["wake\nme  up", "b"]}) == ["wake me up"]
-    assert example_of({"examples": []}) == example_of({}) == ["your text"]
+    assert example_of(["wake\nme  up", "b"]) == ["wake me up"]
+    assert example_of([]) == ["your text"]

@@ -6,6 +6,7 @@ import copy
 import csv
 import io
 import statistics
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,25 +17,32 @@ from tfdistil.report import units, write_sweep_report
 from tfdistil.report.sweep_page import render_sweep
 from tfdistil.report.sweep_plots import tick_texts
 from tfdistil.report.sweep_table import Entry, best, pareto, sweep_tables, to_csv
+from tfdistil.run_metrics import Metrics
 from tfdistil.summary import print_sweep
-
-FILE = "student int8"
 
 
 @pytest.fixture
 def make(metrics):
-    def entry(label: str, score: float = 73.9, p50: float = 0.26, parameters: int = 1_900_000):
+    def entry(
+        label: str,
+        score: float = 73.9,
+        p50: float = 0.26,
+        parameters: int = 1_900_000,
+        change: Callable[[dict[str, Any]], Any] = lambda found: None,
+    ):
         found: dict[str, Any] = copy.deepcopy(metrics)
-        found["ratios"] = {
-            "teacher": {"online": {"median": 39.5 / p50}, "batch": {"median": 51.0}},
-            "reference": {"online": {"median": 57.7 / p50}, "batch": None},
-        }
-        found["reference"]["parameters"] = 177_000_000
         file = found["systems"][-1]
+        file["ratios"] = {
+            "teacher": {"online": {"median": 39.5 / p50}, "batch": {"median": 51.0}, "bytes": 47},
+            "reference": {"online": {"median": 57.7 / p50}, "batch": None, "bytes": 366},
+        }
         file["scores"]["test"]["span_f1"] = score
         file["latency"]["online_ms"]["p50"] = p50
         file["parameters"] = parameters
-        return Entry(f"width={label}", label, {"models.student.width": label}, found)
+        change(found)
+        return Entry(
+            f"width={label}", label, {"models.student.width": label}, Metrics.from_json(found)
+        )
 
     return entry
 
@@ -69,10 +77,11 @@ def test_the_csv_has_the_columns_of_table_16(make):
 
 
 def test_what_was_not_measured_is_empty_in_the_csv_and_not_in_the_tables(make):
-    entry = make("50")
-    entry.metrics["reference"] = None
-    entry.metrics["per_language"]["test"][FILE] = {"en": 73.9}
-    del entry.metrics["ratios"]
+    def change(found):
+        found["reference"] = None
+        found["systems"][-1] |= {"languages": {"en": 73.9}, "ratios": {}}
+
+    entry = make("50", change=change)
     (row,) = rows([entry])
     missing = [key for key, value in row.items() if value == ""]
     assert "deviation" in missing
@@ -84,8 +93,7 @@ def test_what_was_not_measured_is_empty_in_the_csv_and_not_in_the_tables(make):
 
 
 def test_a_point_without_a_number_others_have_shows_a_dash(make):
-    without = make("50")
-    without.metrics["reference"] = None
+    without = make("50", change=lambda found: found.pop("reference"))
     table = sweep_tables([make("100"), without])[0]
     column = table.flat_head.index("than mbert-shape smaller")
     assert [row[column] for row in table.rows] == ["367×", "–"]
@@ -94,8 +102,7 @@ def test_a_point_without_a_number_others_have_shows_a_dash(make):
 
 def test_files_of_several_kinds_have_no_common_name(make):
     assert sweep_tables([make("50"), make("100")])[0].groups[1][0] == "span F1, student int8"
-    other = make("100")
-    other.metrics["systems"][-1]["name"] = "student float32"
+    other = make("100", change=lambda found: found["systems"][-1].update(name="student float32"))
     assert sweep_tables([make("50"), other])[0].groups[1][0] == "span F1, file"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -35,24 +36,28 @@ def check_models(recipe: Recipe, base: Path) -> None:
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
     small = plain_students(recipe)
-    toys = {"teacher": EncoderSpec(scratch=toy, max_length=8)}
+    students = [n for n in recipe.models if isinstance(recipe.root_spec(n), StudentSpec)]
+    toys = {
+        name: EncoderSpec(scratch=toy, max_length=8)
+        for name in recipe.models
+        if name not in students
+    }
     small = small.model_copy(update={"models": {**small.models, **toys}})
     models = Models(small, corpus, base)
-    for name in recipe.models:
-        if isinstance(recipe.models[recipe.lineage(name)[-1]], StudentSpec):
-            models[name]
+    for name in students:
+        models[name]
 
 
-def check_tables(recipe: Recipe, teacher: ModelRecord, base: Path) -> None:
-    """Find out whether word embeddings can begin as the recipe says, before the teacher is trained.
+def check_tables(recipe: Recipe, models: Mapping[str, ModelRecord], base: Path) -> None:
+    """Find out whether word embeddings can begin as the recipe says, before anything is trained.
 
     Raises:
-        RecipeError: a width that does not go with the teacher's table or with the file of vectors.
+        RecipeError: a width that does not go with the encoder's table or with the file of vectors.
         DataError: a file of vectors that cannot be read.
     """
-    _, width = np.shape(teacher.model.word_embeddings)
     for name, spec in recipe.models.items():
         if isinstance(spec, StudentSpec) and student_class(spec.kind).reads == "pieces":
+            _, width = np.shape(models[spec.encoder].model.word_embeddings)
             try:
                 check_table(resolved(spec, base).embedding, width)
             except ValueError as error:

@@ -43,5 +43,5 @@ class Models(dict[str, ModelRecord]):
         Raises:
             RecipeError: an entry that cannot be made.
         """
-        spec = self.recipe.models[name]
+        spec = self.recipe.entries[name]
         return ORIGINS[spec.origin](name, spec, self)

@@ -33,6 +33,10 @@ from tfdistil.text.prune import occurring_pieces, prune_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
+Encoder = Callable[[], Any]
+"""Gives the record of the encoder that a student takes its pieces from."""
+Vectors = Callable[[], np.ndarray]
+
 
 @dataclass(frozen=True)
 class StudentInputs:
@@ -65,18 +69,19 @@ def sentences(*sets: Iterable[Example]) -> Iterable[tuple[str, ...]]:
 
 
 def piece_inputs(
-    spec: StudentSpec, teachers: SubwordFeaturizer, vectors: np.ndarray, corpus: Corpus, seed: int
+    spec: StudentSpec, encoder: Encoder, word_vectors: Vectors, corpus: Corpus, seed: int
 ) -> StudentInputs:
-    """Word pieces: the teacher's, those of them that occur, or a vocabulary of the student's own.
+    """Word pieces: an encoder's, those of them that occur, or a vocabulary of the student's own.
 
     Args:
         spec: of the student.
-        teachers: the teacher's featurizer.
-        vectors: the teacher's word embeddings, ``[V, D]``.
+        encoder: gives the encoder.
+        word_vectors: gives its word embeddings, ``[V, D]``.
         corpus: what has to be spelled: train, transfer and augmented text.
         seed: of vectors for pieces that have none.
     """
-    tokenizer = teachers.tokenizer
+    featurizer: Any = encoder().featurizer
+    tokenizer, vectors = featurizer.tokenizer, word_vectors()
     read = list(sentences(corpus.train, corpus.transfer, corpus.augmented))
     if spec.tokenizer is not None:
         texts = (" ".join(words) for words in read)
@@ -85,7 +90,7 @@ def piece_inputs(
         kept = own
     elif spec.prune_vocabulary:
         words = (word for sentence in read for word in sentence)
-        kept, old = prune_tokenizer(tokenizer, occurring_pieces(teachers, words))
+        kept, old = prune_tokenizer(tokenizer, occurring_pieces(featurizer, words))
         vectors = vectors[old]
     else:
         kept = tokenizer
@@ -93,11 +98,11 @@ def piece_inputs(
     table, overlap = _table(spec.embedding, vectors, kept, seed)
     if overlap is not None:
         facts["pieces_with_vectors"] = overlap
-    featurizer = SubwordFeaturizer.from_tokenizer(
+    own_featurizer = SubwordFeaturizer.from_tokenizer(
         kept, spec.max_length, alignment=alignment(corpus.task), token_types=False
     )
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.width}
-    return StudentInputs(featurizer, arguments, table, facts)
+    return StudentInputs(own_featurizer, arguments, table, facts)
 
 
 def _table(
@@ -141,10 +146,10 @@ def check_table(spec: EmbeddingSpec, width: int) -> None:
 
 
 def projection_inputs(
-    spec: StudentSpec, teachers: SubwordFeaturizer, vectors: np.ndarray, corpus: Corpus, seed: int
+    spec: StudentSpec, encoder: Encoder, word_vectors: Vectors, corpus: Corpus, seed: int
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
-    del teachers, vectors, corpus, seed
+    del encoder, word_vectors, corpus, seed
     keys = spec.hashing
     projection = ProjectionSpec(
         families=tuple(keys.families.items()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from tfdistil.models.inputs import READS, alignment, sentences
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, heads_of, labels_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
-from tfdistil.schema.models import DerivedSpec, EncoderSpec, StudentSpec
+from tfdistil.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
@@ -76,10 +77,11 @@ def from_kind(name: str, spec: StudentSpec, models: Models) -> ModelRecord:
 
 
 def _student(spec: StudentSpec, models: Models) -> ModelRecord:
-    teacher, corpus, seed = models["teacher"], models.corpus, models.recipe.seed
+    corpus, seed = models.corpus, models.recipe.seed
     _check_options(spec)
     read = READS[student_class(spec.kind).reads]
-    inputs = read(spec, teacher.featurizer, _vectors(spec, models), corpus, seed)
+    encoder, vectors = partial(_encoder_of, spec, models), partial(_vectors, spec, models)
+    inputs = read(spec, encoder, vectors, corpus, seed)
     arguments = {
         "kind": spec.kind,
         "outputs": heads_of(corpus.task),
@@ -90,7 +92,7 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
     }
     if spec.projection:
         arguments |= {
-            "projection": teacher.model.config.width,
+            "projection": _encoder_of(spec, models).model.config.width,
             "projection_activation": spec.projection_activation,
             "head_input": spec.head_input,
         }
@@ -106,13 +108,26 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
     return ModelRecord(model, inputs.featurizer, arguments, inputs.facts)
 
 
+def _encoder_of(spec: StudentSpec, models: Models) -> ModelRecord:
+    """The encoder whose pieces, vectors and width a student takes.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if spec.encoder not in models.recipe.models:
+        raise ValueError(
+            f"it reads the word pieces of models.{spec.encoder}, which there is not; name an "
+            "encoder with encoder:, or choose a kind that reads hashed words"
+        )
+    return models[spec.encoder]
+
+
 def _vectors(spec: StudentSpec, models: Models) -> np.ndarray:
     """The word embeddings ``[V, D]`` that a student may begin with: tuned, or the checkpoint's."""
     if spec.embedding.of == "pretrained":
-        checkpoint = models.recipe.teacher_spec().checkpoint
-        assert checkpoint is not None, "the recipe was checked"
-        return word_embeddings(beside(models.base, checkpoint))
-    return np.asarray(models["teacher"].model.word_embeddings)
+        encoder: Any = models.recipe.models[spec.encoder]
+        return word_embeddings(beside(models.base, encoder.checkpoint))
+    return np.asarray(_encoder_of(spec, models).model.word_embeddings)
 
 
 def _check_options(spec: StudentSpec) -> None:
@@ -156,10 +171,17 @@ def from_model(name: str, spec: DerivedSpec, models: Models) -> ModelRecord:
     return copy_of(record) if record is before else record
 
 
+def from_beginning(name: str, spec: BaselineSpec, models: Models) -> ModelRecord:
+    """A model as it is before any training, its own and that of what it begins as."""
+    del name
+    return models.fresh(models.recipe.lineage(spec.baseline_of)[-1])
+
+
 ORIGINS: dict[str, Callable[..., ModelRecord]] = {
     "checkpoint": from_checkpoint,
     "scratch": from_scratch,
     "kind": from_kind,
     "from": from_model,
+    "baseline_of": from_beginning,
 }
 """``(name, spec, models)`` to a model, by the key of its entry in ``models``."""

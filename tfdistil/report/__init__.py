@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tfdistil.report.sweep_table import Entry
+    from tfdistil.run_metrics import Metrics
 
 __all__ = ["write_report", "write_sweep_report"]
 
 
-def write_report(metrics: dict[str, Any], history: Path | None, folder: Path) -> list[Path]:
+def write_report(metrics: Metrics, history: Path | None, folder: Path) -> list[Path]:
     """Write ``report.html`` and ``MODEL_CARD.md`` into a run folder, each whole or not at all.
 
     Args:
-        metrics: the content of ``metrics.json``; see ``docs/report.md`` for its keys.
+        metrics: of the run.
         history: ``history.csv`` of the run; None, or a file that is not there, leaves out the
             learning curves.
         folder: the run folder.
@@ -25,7 +26,7 @@ def write_report(metrics: dict[str, Any], history: Path | None, folder: Path) ->
         The two files.
 
     Raises:
-        DataError: metrics or history are not of their shape.
+        DataError: a history that is not of its shape.
     """
     from tfdistil.files import write_text
     from tfdistil.report.html import render_html
@@ -50,9 +51,6 @@ def write_sweep_report(entries: Sequence[Entry], folder: Path) -> list[Path]:
 
     Returns:
         The two files.
-
-    Raises:
-        DataError: the metrics of a point are not of their shape.
     """
     from tfdistil.files import write_text
     from tfdistil.report.sweep_page import render_sweep

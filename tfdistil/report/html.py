@@ -10,7 +10,7 @@ from tfdistil.report import answer, tables
 from tfdistil.report.history import History, read_history
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.plots import all_plots
-from tfdistil.report.results import Results, set_name
+from tfdistil.run_metrics import Metrics, set_name
 
 _TASKS = {
     "tags": "sequence tagging",
@@ -21,6 +21,11 @@ _TASKS = {
 _DATA_ORDER = ("train", "dev", "test", "transfer", "transfer_dropped", "test_seen_in_train")
 MISTAKES_AT_ONCE = 8
 """Examples shown before the reader asks for the rest."""
+
+
+def known_languages(results: Metrics) -> list[str]:
+    """Language codes of the run, without ``und``."""
+    return sorted(code for code in results.languages if code != "und")
 
 
 def task_name(task: str) -> str:
@@ -42,26 +47,25 @@ def environment() -> Any:
     )
 
 
-def render_html(metrics: dict[str, Any], history: Path | None = None) -> str:
+def render_html(metrics: Metrics, history: Path | None = None) -> str:
     """The report of a run as one HTML page.
 
     The same input gives the same text.
 
     Args:
-        metrics: the content of ``metrics.json``.
+        metrics: of the run.
         history: ``history.csv``, or None.
 
     Raises:
-        DataError: metrics or history are not of their shape.
+        DataError: a history that is not of its shape.
     """
-    results = Results(metrics)
     curves = read_history(history)
-    return environment().get_template("report.html.j2").render(**_view(results, curves))
+    return environment().get_template("report.html.j2").render(**_view(metrics, curves))
 
 
-def _view(results: Results, history: History) -> dict[str, Any]:
+def _view(results: Metrics, history: History) -> dict[str, Any]:
     """All that the template shows."""
-    data = results.part("data")
+    data = results.data
     return {
         "name": results.name,
         "subtitle": _subtitle(results),
@@ -69,7 +73,7 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         "concerns": results.concerns,
         "figures": answer.figures(results),
         "systems": tables.systems_table(results),
-        "twin": results.twin,
+        "baseline": results.baseline,
         "gain": answer.gain(results),
         "plots": all_plots(results, history),
         "phases": _present(tables.phases_table(results)),
@@ -82,11 +86,8 @@ def _view(results: Results, history: History) -> dict[str, Any]:
             tables.labels_table(results),
             tables.unknown_table(results),
         ),
-        "mistakes": {
-            set_name(where): found
-            for where in results.part("errors")
-            if (found := mistakes(results, where))
-        },
+        "mistakes": mistakes(results),
+        "main_set": set_name(results.main_set),
         "at_once": MISTAKES_AT_ONCE,
         "export": tables.export_tables(results),
         "data": _present(
@@ -94,9 +95,9 @@ def _view(results: Results, history: History) -> dict[str, Any]:
         ),
         "circumstances": _present(
             tables.clock_table(results),
-            tables.facts_table("Environment", results.part("environment")),
+            tables.facts_table("Environment", results.environment),
         ),
-        "command": results.data.get("command"),
+        "command": results.command,
     }
 
 
@@ -104,11 +105,8 @@ def _present(*found: tables.Table | None) -> list[tables.Table]:
     return [table for table in found if table is not None]
 
 
-def _subtitle(results: Results) -> str:
+def _subtitle(results: Metrics) -> str:
     parts = [task_name(results.task)]
-    if results.languages:
-        parts.append(", ".join(results.languages))
-    for key in ("seed", "date"):
-        if results.data.get(key) is not None:
-            parts.append(f"{key} {results.data[key]}")
-    return " · ".join(parts)
+    if known := known_languages(results):
+        parts.append(", ".join(known))
+    return " · ".join([*parts, f"seed {results.seed}"])

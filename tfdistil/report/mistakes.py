@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfdistil.errors import DataError
-from tfdistil.report.results import Results, mapping
+from tfdistil.run_metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -32,61 +31,41 @@ class Mistake:
     predicted: tuple[Item, ...]
 
 
-def mistakes(results: Results, where: str) -> list[Mistake]:
-    """The examples in ``errors`` of a set.
-
-    ``gold`` and ``predicted`` are lists: IOB2 tags, one per word of ``words`` (or of ``text`` split
-    on white space), then the intent if there is one; or labels; or mappings with ``label`` and
-    ``text``.
-
-    Raises:
-        DataError: an example without ``text``, ``gold`` or ``predicted``.
-    """
+def mistakes(results: Metrics) -> list[Mistake]:
+    """The errors of what is delivered, the tags of each as spans of its words."""
     found = []
-    tagged = results.task in ("tags", "intent_slots")
-    for number, entry in enumerate(results.part("errors").get(where) or ()):
-        example = mapping(entry, f"errors.{where}[{number}]")
-        for key in ("text", "gold", "predicted"):
-            if key not in example:
-                raise DataError(
-                    f"metrics: `errors.{where}[{number}]` has no `{key}`; it has {sorted(example)}"
-                )
-        words = example.get("words") or str(example["text"]).split()
-        gold = _labels(example["gold"], words if tagged else ())
-        predicted = _labels(example["predicted"], words if tagged else ())
-        language = example.get("language")
+    for example in results.errors:
+        gold = _labels(example.gold, example.words)
+        predicted = _labels(example.predicted, example.words)
         found.append(
             Mistake(
-                str(example["text"]),
-                None if language in (None, "und") else str(language),
-                tuple(Item(label, text, (key in predicted)) for key, (label, text) in gold.items()),
-                tuple(Item(label, text, (key in gold)) for key, (label, text) in predicted.items()),
+                example.text,
+                None if example.language in (None, "und") else example.language,
+                tuple(Item(*item, key in predicted) for key, item in gold.items()),
+                tuple(Item(*item, key in gold) for key, item in predicted.items()),
             )
         )
     return found
 
 
-def _labels(given: Any, words: Sequence[str]) -> dict[tuple[Any, ...], tuple[str, str]]:
-    """What makes an item the same on both sides, to its label and words."""
-    if isinstance(given, str):
-        given = [given]
+def _labels(given: Sequence[str], words: Sequence[str]) -> dict[tuple[Any, ...], tuple[str, str]]:
+    """What makes an item the same on both sides, to its label and words.
+
+    Args:
+        given: IOB2 tags of all words, then the label of the text; either may be missing.
+        words: of the text.
+    """
     items: dict[tuple[Any, ...], tuple[str, str]] = {}
     tags, rest = given[: len(words)], given[len(words) :]
-    if words and len(tags) == len(words) and len(rest) <= 1 and all(map(_is_tag, tags)):
-        for start, end, label in _spans(tags):
-            items[start, end, label] = (label, " ".join(words[start:end]))
-        given = rest
-    for item in given:
-        if isinstance(item, Mapping):
-            label, text = str(item["label"]), str(item.get("text", ""))
-            items[label, text, item.get("start")] = (label, text)
-        else:
-            items[(str(item),)] = (str(item), "")
-    return items
+    if len(tags) < len(words) or not all(map(_is_tag, tags)):
+        tags, rest = (), given
+    for start, end, label in _spans(tags):
+        items[start, end, label] = (label, " ".join(words[start:end]))
+    return items | {(label,): (label, "") for label in rest}
 
 
-def _is_tag(tag: Any) -> bool:
-    return isinstance(tag, str) and (tag == "O" or tag[:2] in ("B-", "I-"))
+def _is_tag(tag: str) -> bool:
+    return tag == "O" or tag[:2] in ("B-", "I-")
 
 
 def _spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:

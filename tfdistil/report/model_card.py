@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from tfdistil.report import answer, tables, units
-from tfdistil.report.html import environment, task_name
+from tfdistil.report.html import environment, known_languages, task_name
 from tfdistil.report.next_command import example_of, in_python, in_shell
-from tfdistil.report.results import Results, metric_name, set_name
+from tfdistil.run_metrics import Metrics, metric_name, set_name
 
 _PIPELINES = {
     "tags": "token-classification",
@@ -49,17 +48,13 @@ def markdown_table(table: tables.Table) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rules, *rows])
 
 
-def render_model_card(metrics: dict[str, Any]) -> str:
+def render_model_card(results: Metrics) -> str:
     """The model card of a run. The same input gives the same text.
 
     Args:
-        metrics: the content of ``metrics.json``.
-
-    Raises:
-        DataError: metrics are not of their shape.
+        results: the run in numbers.
     """
-    results = Results(metrics)
-    example = example_of(metrics)
+    file, example = results.delivered, example_of(results.examples)
     return (
         environment()
         .get_template("MODEL_CARD.md.j2")
@@ -73,42 +68,37 @@ def render_model_card(metrics: dict[str, Any]) -> str:
             use=_USES.get(results.task, f"The task {results.task}."),
             sentence=answer.sentence(results),
             concerns=results.concerns,
-            languages=results.languages,
-            data=tables.facts_table("Sentences", results.part("data")),
+            languages=known_languages(results),
+            data=tables.facts_table("Sentences", results.data),
             unknown=tables.unknown_table(results),
-            twin=results.twin,
+            taught=results.teacher is not None,
+            baseline=results.baseline,
             gain=answer.gain(results),
             systems=tables.systems_table(results),
             speed=tables.speed_table(results),
             reference=results.reference,
             limits=limitations(results),
-            file=results.delivered if _is_file(results) else None,
-            file_size=units.size(results.delivered.bytes) if results.delivered else units.NOTHING,
+            file=file.export.path if file.export else None,
+            file_size=units.size(file.bytes),
             environment=", ".join(
-                f"{key} {units.plain(value)}"
-                for key, value in results.part("environment").items()
-                if not isinstance(value, Mapping)
+                f"{key} {units.plain(value)}" for key, value in results.environment.items()
             ),
-            seed=results.data.get("seed"),
-            command=results.data.get("command"),
-            in_shell=in_shell("student.tflite", example),
-            in_python=in_python("student.tflite", example),
+            seed=results.seed,
+            command=results.command,
+            in_shell=in_shell(file.id, example),
+            in_python=in_python(file.id, example),
         )
     )
 
 
-def _is_file(results: Results) -> bool:
-    return results.delivered is not None and results.delivered.kind == "tflite"
-
-
-def front_matter(results: Results) -> str:
+def front_matter(results: Metrics) -> str:
     """Facts for programs that collect model cards.
 
     Every text is written as JSON, which is YAML too: a language such as ``no`` stays a text.
     """
     lines = []
-    if results.languages:
-        lines += ["language:", *(f"- {json.dumps(code)}" for code in results.languages)]
+    if languages := known_languages(results):
+        lines += ["language:", *(f"- {json.dumps(code)}" for code in languages)]
     lines += ['library_name: "litert"']
     pipeline = _PIPELINES.get(results.task)
     if pipeline:
@@ -139,26 +129,24 @@ def front_matter(results: Results) -> str:
     return "\n".join(lines)
 
 
-def limitations(results: Results) -> list[str]:
+def limitations(results: Metrics) -> list[str]:
     """What the measurements say against the model; only what was measured."""
     found: list[str] = []
     metric, where, system = metric_name(results.metric), results.main_set, results.delivered
-    if system is None or where is None:
-        return found
     on = set_name(where)
-    kept = results.retention(system, where)
+    kept = system.retention.get(where)
     if kept is not None and kept < 100:
         found.append(f"{units.points(100 - kept)} % of the teacher's {metric} on {on} is lost.")
     drop = answer.quantization_drop(results)
-    if drop is not None and results.student is not None:
+    if drop is not None:
         found.append(
             f"The exported file scores {units.signed(-drop)} points {metric} on {on} against the "
             "Keras student."
         )
-    agreement = results.part("export").get("agreement")
-    if agreement is not None and agreement < 1:
-        found.append(f"{units.share(agreement)} of its labels equal those of the Keras student.")
-    rows = results.per_language(where).get(system.name, {})
+    if system.export and system.export.agreement < 1:
+        agreement = units.share(system.export.agreement)
+        found.append(f"{agreement} of its labels equal those of the Keras student.")
+    rows = system.languages
     if len(rows) > 1:
         worst, best = min(rows, key=lambda c: (rows[c], c)), max(rows, key=lambda c: (rows[c], c))
         found.append(
@@ -167,7 +155,7 @@ def limitations(results: Results) -> list[str]:
         )
     labels = {
         label: scores
-        for label, scores in results.per_label(where, system.name).items()
+        for label, scores in system.labels.items()
         if scores.get("f1") is not None and scores.get("support")
     }
     if len(labels) > 1:

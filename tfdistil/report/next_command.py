@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 
-def example_of(metrics: Mapping[str, Any]) -> list[str]:
+def example_of(texts: Sequence[str]) -> list[str]:
     """A text to ask about, or the two of a pair: the first one of test, without line breaks."""
-    examples = metrics.get("examples") or ["your text"]
-    return [" ".join(part.split()) for part in str(examples[0]).split("\t")]
+    text = texts[0] if texts else "your text"
+    return [" ".join(part.split()) for part in text.split("\t")]
 
 
 def in_shell(file: object, example: list[str]) -> str:

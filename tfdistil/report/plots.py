@@ -9,13 +9,12 @@ from typing import Any
 
 from tfdistil.report import units
 from tfdistil.report.history import History, Phase
-from tfdistil.report.results import Results, metric_name, set_name
 from tfdistil.report.svg import COLOURS, FAINT, INK, canvas, inline_svg
+from tfdistil.run_metrics import Metrics, System, metric_name, set_name
 
-_MODEL_KINDS = {"teacher": "teacher", "student": "student", "twin": "twin"}
-_MODEL_NAMES = {"twin": "student (no distillation)"}
-_SPARE = ("reference", "tflite")
-_MARKERS = {"teacher": "s", "twin": "v", "student": "o", "tflite": "D", "reference": "X"}
+_SPARE = ("reference", "file")
+"""Colours of models beyond those with one of their own; they take turns."""
+_MARKERS = {"teacher": "s", "baseline": "v", "student": "o", "file": "D", "reference": "X"}
 _MORE = ("^", "p", "*", "h")
 """Markers of further systems of the same kind."""
 _MOST_LANGUAGES = 40
@@ -36,11 +35,11 @@ class Plot:
     caption: str
 
 
-def all_plots(results: Results, history: History) -> list[Plot]:
+def all_plots(results: Metrics, history: History) -> list[Plot]:
     """Every picture there are numbers for."""
     made = [
         *learning_curves(results, history),
-        loss_curves(history),
+        loss_curves(results, history),
         score_and_size(results),
         latencies(results),
         languages(results),
@@ -48,30 +47,39 @@ def all_plots(results: Results, history: History) -> list[Plot]:
     return [plot for plot in made if plot is not None]
 
 
-def _model_name(model: str) -> str:
-    return _MODEL_NAMES.get(model, model.replace("_", " "))
+def _model_name(results: Metrics, model: str) -> str:
+    system = results.system(model)
+    return system.name if system and system.role == "baseline" else model.replace("_", " ")
 
 
-def _colour(model: str, others: Sequence[str]) -> str:
-    """Colour of a model by its role; models beyond the usual three take turns."""
-    kind = _MODEL_KINDS.get(model)
-    if kind is None:
-        extra = [name for name in others if name not in _MODEL_KINDS]
-        kind = _SPARE[extra.index(model) % len(_SPARE)]
-    return COLOURS[kind]
+def _role(results: Metrics, model: str) -> str:
+    """What a model is, as far as it has a colour: what is delivered, its teacher, its baseline."""
+    if model == results.delivered.model:
+        return "student"
+    system = results.system(model)
+    return system.role if system and system.role in ("teacher", "baseline") else ""
 
 
-def _monitors_loss(results: Results, phase: Phase) -> bool:
-    return results.part("monitors").get(phase.stage) == "loss"
+def _colour(results: Metrics, model: str, others: Sequence[str]) -> str:
+    role = _role(results, model)
+    if not role:
+        extra = [name for name in others if not _role(results, name)]
+        role = _SPARE[extra.index(model) % len(_SPARE)]
+    return COLOURS[role]
 
 
-def learning_curves(results: Results, history: History) -> list[Plot]:
+def _monitors_loss(results: Metrics, phase: Phase) -> bool:
+    return results.monitors.get(phase.stage) == "loss"
+
+
+def learning_curves(results: Metrics, history: History) -> list[Plot]:
     """The dev metric over updates: the teachers in one picture, the students in another.
 
     Phases whose best weights were chosen by a loss have no dev metric and leave a gap.
     """
     metric = metric_name(results.metric)
-    teachers = [name for name in history.models if name.startswith("teacher")]
+    teaches = [s.model for s in results.systems if s.role in ("teacher", "assistant")]
+    teachers = [name for name in history.models if name.partition(".")[0] in teaches]
     students = [name for name in history.models if name not in teachers]
     plots = []
     for name, title, models in (
@@ -82,20 +90,21 @@ def learning_curves(results: Results, history: History) -> list[Plot]:
             model: [p for p in history.models[model] if not _monitors_loss(results, p)]
             for model in models
         }
-        plot = _curves(name, title, f"{metric} on dev", "monitored", curves, history)
+        plot = _curves(results, name, title, f"{metric} on dev", "monitored", curves, history)
         if plot is not None:
             plots.append(plot)
     return plots
 
 
-def loss_curves(history: History) -> Plot | None:
+def loss_curves(results: Metrics, history: History) -> Plot | None:
     """The training loss of every model over its updates."""
-    return _curves(
-        "loss-curve", "Training loss", "loss", "loss", dict(history.models), history, log=True
-    )
+    models = dict(history.models)
+    title = "Training loss"
+    return _curves(results, "loss-curve", title, "loss", "loss", models, history, log=True)
 
 
 def _curves(
+    results: Metrics,
     name: str,
     title: str,
     label: str,
@@ -118,28 +127,28 @@ def _curves(
                 xs += [*x, math.nan] if log else x
                 ys += [*y, math.nan] if log else y
             values += [y for y in ys if math.isfinite(y)]
-            colour = _colour(model, list(history.models))
-            kind = _MODEL_KINDS.get(model, "")
+            colour = _colour(results, model, list(history.models))
+            role = _role(results, model)
             axes.plot(
                 xs,
                 ys,
                 color=colour,
-                label=_short(_model_name(model)),
-                marker=_MARKERS.get(kind, "."),
+                label=_short(_model_name(results, model)),
+                marker=_MARKERS.get(role, "."),
                 markersize=3.5,
-                linestyle="--" if model == "twin" else "-",
+                linestyle="--" if role == "baseline" else "-",
             )
             finite = [y for y in ys if math.isfinite(y)]
             if finite:
                 text = f"{finite[0]:.4g} at first, {finite[-1]:.4g} at the end"
                 best = "" if log else f", {max(finite):.4g} at best"
-                ends.append(f"{_model_name(model)}: {text}{best}")
+                ends.append(f"{_model_name(results, model)}: {text}{best}")
         if log and values and min(values) > 0 and max(values) > 5 * min(values):
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(_tick)
             axes.yaxis.set_minor_formatter(_few_ticks(min(values), max(values)))
-        if "student" in models:
-            _stage_lines(axes, history.models["student"])
+        if results.delivered.model in models:
+            _stage_lines(axes, history.models[results.delivered.model])
         axes.set_xlabel("updates")
         axes.set_ylabel(label)
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 0 else "")
@@ -176,7 +185,7 @@ def _stage_lines(axes: Any, phases: list[Phase]) -> None:
             )
 
 
-def score_and_size(results: Results) -> Plot | None:
+def score_and_size(results: Metrics) -> Plot | None:
     """The main score of each system against the bytes of its file, on a logarithmic axis."""
     where = results.main_set
     shown = [
@@ -184,20 +193,20 @@ def score_and_size(results: Results) -> Plot | None:
         for system in results.systems
         if (score := results.score(system, where)) is not None and system.bytes
     ]
-    if where is None or len(shown) < 2:
+    if len(shown) < 2:
         return None
     metric = metric_name(results.metric)
     with canvas() as (figure, axes):
         axes.set_xscale("log")
-        kinds: list[str] = []
+        roles: list[str] = []
         for system, count, score in shown:
-            again = kinds.count(system.kind)
-            kinds.append(system.kind)
+            again = roles.count(system.role)
+            roles.append(system.role)
             axes.plot(
                 [count],
                 [score],
-                color=COLOURS.get(system.kind, INK),
-                marker=(_MARKERS.get(system.kind, "o"), *_MORE)[again % (1 + len(_MORE))],
+                color=COLOURS.get(system.role, INK),
+                marker=(_MARKERS.get(system.role, "o"), *_MORE)[again % (1 + len(_MORE))],
                 markersize=8,
                 linestyle="none",
                 label=f"{_short(system.name)} ({units.size(count)})",
@@ -217,21 +226,21 @@ def score_and_size(results: Results) -> Plot | None:
     return Plot(svg, f"{metric} on {set_name(where)} against file size (logarithmic).")
 
 
-def latencies(results: Results) -> Plot | None:
+def latencies(results: Metrics) -> Plot | None:
     """The time for one text where two or more were timed: a bar to the median, a whisker to p99."""
-    timed = [system for system in results.timed if (system.online or 0) > 0]
+    timed = [(one, one.latency.online_ms) for one in results.timed if one.latency]
     if len(timed) < 2:
         return None
     with canvas(height=1.2 + 0.48 * len(timed)) as (figure, axes):
-        medians = [system.online or 0.0 for system in timed]
-        highest = max(max(s.latency.online.values() if s.latency else []) for s in timed)
+        medians = [times["p50"] for _, times in timed]
+        highest = max(times["p99"] for _, times in timed)
         axes.set_xscale("log")
         # Bars need a beginning; on a logarithmic axis it is the decade below the smallest value.
         start = 10 ** math.floor(math.log10(min(medians) * 0.7))
-        for row, system in enumerate(timed):
-            assert system.latency is not None
-            median, tail = medians[row], system.latency.online.get("p99", medians[row])
-            colour = COLOURS.get(system.kind, INK)
+        for row, (system, times) in enumerate(timed):
+            median, tail = times["p50"], times["p99"]
+            role = system.role if isinstance(system, System) else "reference"
+            colour = COLOURS.get(role, INK)
             axes.barh(row, median - start, left=start, height=0.55, color=colour)
             axes.plot([median, tail], [row, row], color=INK, linewidth=1.2)
             axes.plot([tail], [row], color=INK, marker="|", markersize=8)
@@ -243,13 +252,14 @@ def latencies(results: Results) -> Plot | None:
                 va="center",
             )
         axes.set_xlim(start, highest * 9)
-        axes.set_yticks(range(len(timed)), [_short(system.name, 24) for system in timed])
+        axes.set_yticks(range(len(timed)), [_short(system.name, 24) for system, _ in timed])
         axes.set_ylim(len(timed) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
         log_ticks(axes, _tick)
         axes.set_xlabel("ms for one text")
         description = "; ".join(
-            f"{system.name}: median {units.milliseconds(system.online)} ms" for system in timed
+            f"{system.name}: median {units.milliseconds(times['p50'])} ms"
+            for system, times in timed
         )
         svg = inline_svg(figure, "latency", "Time for one text", f"{description}.")
     return Plot(
@@ -281,25 +291,24 @@ def log_ticks(axes: Any, text: Callable[[float], str]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def languages(results: Results) -> Plot | None:
+def languages(results: Metrics) -> Plot | None:
     """The main score by language: the teacher beside what the run delivers."""
     where = results.main_set
-    tables = results.per_language(where)
-    chosen = [s for s in (results.teacher, results.delivered) if s and s.name in tables]
-    codes = sorted({code for system in chosen for code in tables[system.name]})
-    if where is None or not chosen or not 2 <= len(codes) <= _MOST_LANGUAGES:
+    chosen = [s for s in (results.teacher, results.delivered) if s]
+    codes = sorted({code for system in chosen for code in system.languages})
+    if not 2 <= len(codes) <= _MOST_LANGUAGES:
         return None
     metric = metric_name(results.metric)
     height = 0.8 / len(chosen)
     with canvas(height=1.3 + 0.24 * len(codes) * len(chosen)) as (figure, axes):
         for place, system in enumerate(chosen):
-            rows = [tables[system.name].get(code, math.nan) for code in codes]
+            rows = [system.languages.get(code, math.nan) for code in codes]
             offset = (place - (len(chosen) - 1) / 2) * height
             bars = axes.barh(
                 [i + offset for i in range(len(codes))],
                 rows,
                 height=height * 0.92,
-                color=COLOURS.get(system.kind, INK),
+                color=COLOURS.get(system.role, INK),
                 label=_short(system.name, 24),
             )
             texts = ["" if math.isnan(row) else units.points(row) for row in rows]
@@ -314,7 +323,7 @@ def languages(results: Results) -> Plot | None:
         figure.legend(loc="outside lower center", ncols=2)
         description = "; ".join(
             f"{code}: "
-            + ", ".join(f"{s.name} {units.points(tables[s.name].get(code))}" for s in chosen)
+            + ", ".join(f"{s.name} {units.points(s.languages.get(code))}" for s in chosen)
             for code in codes
         )
         svg = inline_svg(figure, "languages", f"{metric} by language", f"{description}.")

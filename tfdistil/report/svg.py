@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from typing import Any
 
 INK, FAINT, PAPER = "#a10001", "#a10002", "#a10003"
-KINDS = ("teacher", "twin", "student", "tflite", "reference")
-COLOURS = {kind: f"#a2000{i}" for i, kind in enumerate(KINDS)}
+ROLES = ("teacher", "baseline", "student", "file", "reference")
+COLOURS = {role: f"#a2000{i}" for i, role in enumerate(ROLES)}
 """Stand-ins for the style sheet's variables; matplotlib wants real colours."""
 _VARIABLES = {
     INK: "var(--ink)",
     FAINT: "var(--line)",
     PAPER: "var(--paper)",
-    **{colour: f"var(--{kind})" for kind, colour in COLOURS.items()},
+    **{colour: f"var(--{role})" for role, colour in COLOURS.items()},
 }
 _STAND_IN = re.compile("|".join(_VARIABLES))
 # Some versions of matplotlib write one property, some write one for each part.

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tfdistil.report import units
 from tfdistil.report.html import environment, task_name
-from tfdistil.report.results import metric_name, set_name
 from tfdistil.report.sweep_plots import latency, parameters
 from tfdistil.report.sweep_table import Entry, best, concerns, sweep_tables
 from tfdistil.report.tables import Table, facts_table
+from tfdistil.run_metrics import metric_name, set_name
 
 
 def render_sweep(entries: Sequence[Entry], name: str) -> str:
@@ -33,7 +33,7 @@ def render_sweep(entries: Sequence[Entry], name: str) -> str:
         points=[entry.name for entry in entries],
         plots=[plot for plot in (parameters(entries), latency(entries)) if plot is not None],
         keys=_keys(entries),
-        environment=facts_table("Environment of the first point", first.part("environment")),
+        environment=facts_table("Environment of the first point", first.environment),
         reference=first.reference,
     )
 
@@ -48,7 +48,7 @@ def _sentence(entries: Sequence[Entry]) -> str:
         return "No point has a score."
     entry = entries[index]
     results = entry.results
-    where = set_name(results.main_set or "")
+    where = set_name(results.main_set)
     return (
         f"The best {metric_name(results.metric)} on {where}, {units.points(entry.score)}, is that "
         f"of {entry.name}."

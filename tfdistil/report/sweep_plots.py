@@ -7,9 +7,9 @@ from typing import Any
 
 from tfdistil.report import units
 from tfdistil.report.plots import Plot, log_ticks
-from tfdistil.report.results import metric_name, set_name
 from tfdistil.report.svg import COLOURS, INK, PAPER, canvas, inline_svg
 from tfdistil.report.sweep_table import Entry, pareto
+from tfdistil.run_metrics import metric_name, set_name
 
 _FONT = 8.0
 """Size of the labels, in points of 1/72 inch."""
@@ -21,10 +21,9 @@ _PLACES = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 def parameters(entries: Sequence[Entry]) -> Plot | None:
     """The score of each file against its parameters (Figure 1a)."""
-    costs = [entry.results.delivered for entry in entries]
     return _against(
         entries,
-        [None if system is None else system.parameters for system in costs],
+        [entry.results.delivered.parameters for entry in entries],
         "parameters",
         "parameters",
         units.count,
@@ -33,10 +32,9 @@ def parameters(entries: Sequence[Entry]) -> Plot | None:
 
 def latency(entries: Sequence[Entry]) -> Plot | None:
     """The score of each file against its median time for one text (Figure 1b)."""
-    costs = [entry.results.delivered for entry in entries]
     return _against(
         entries,
-        [None if system is None else system.online for system in costs],
+        [entry.results.delivered.online for entry in entries],
         "latency",
         "ms for one text",
         units.milliseconds,
@@ -58,7 +56,7 @@ def _against(
     if len(shown) < 2:
         return None
     results = shown[0][0].results
-    metric = f"{metric_name(results.metric)} on {set_name(results.main_set or '')}"
+    metric = f"{metric_name(results.metric)} on {set_name(results.main_set)}"
     front = pareto([(cost, score) for _, cost, score in shown])
     with canvas(5.4, 3.8) as (figure, axes):
         low, high = min(cost for _, cost, _ in shown), max(cost for _, cost, _ in shown)
@@ -71,7 +69,7 @@ def _against(
         axes.plot(
             [shown[i][1] for i in front],
             [shown[i][2] for i in front],
-            color=COLOURS["tflite"],
+            color=COLOURS["file"],
             marker="o",
             markersize=6,
             label="no point is both cheaper and better",

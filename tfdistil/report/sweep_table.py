@@ -11,15 +11,17 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
-from tfdistil.report.results import Results, System, metric_name, set_name
 from tfdistil.report.tables import Table
+from tfdistil.run_metrics import Metrics, Reference, System, metric_name, set_name, smaller
 
 Number = float | None
+Other = Callable[[Metrics], System | Reference | None]
+"""What the file is compared with."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,13 @@ class Entry:
         name: of the point and its folder.
         label: what stands beside it in a plot.
         values: of the keys that differ between points.
-        metrics: the content of its ``metrics.json``.
+        results: of its run.
     """
 
     name: str
     label: str
     values: Mapping[str, str]
-    metrics: Mapping[str, Any]
-
-    @cached_property
-    def results(self) -> Results:
-        """The run in numbers."""
-        return Results(self.metrics)
+    results: Metrics
 
     @property
     def score(self) -> Number:
@@ -65,48 +62,54 @@ class Column:
     group: str
     title: str
     text: Callable[[Number], str]
-    of: Callable[[Results], Number]
+    of: Callable[[Metrics], Number]
 
 
 def _over_languages(statistic: Callable[[Sequence[float]], float], least: int) -> Any:
-    def of(results: Results) -> Number:
-        own, tables = results.delivered, results.per_language(results.main_set)
-        scores = list(tables.get(own.name, {}).values()) if own is not None else []
+    def of(results: Metrics) -> Number:
+        scores = list(results.delivered.languages.values())
         return statistic(scores) if len(scores) >= least else None
 
     return of
 
 
-def _latency(kind: str, key: str) -> Callable[[Results], Number]:
-    def of(results: Results) -> Number:
-        system = results.delivered
-        latency = system.latency if system is not None else None
-        return None if latency is None else getattr(latency, kind).get(key)
+def _latency(kind: str, key: str) -> Callable[[Metrics], Number]:
+    def of(results: Metrics) -> Number:
+        latency = results.delivered.latency
+        times = getattr(latency, f"{kind}_ms") if latency else None
+        return times.get(key) if times else None
 
     return of
 
 
-def _ratio(than: str, kind: str) -> Callable[[Results], Number]:
-    return lambda results: results.part("ratios", than, kind).get("median")
-
-
-def _fewer(other: Callable[[Results], System | None]) -> Callable[[Results], Number]:
-    def of(results: Results) -> Number:
-        than, own = other(results), results.delivered
-        if than is None or own is None or not than.parameters or not own.parameters:
-            return None
-        return than.parameters / own.parameters
+def _ratio(than: str, kind: str) -> Callable[[Metrics], Number]:
+    def of(results: Metrics) -> Number:
+        ratio = results.delivered.ratios.get(than)
+        found = getattr(ratio, kind) if ratio else None
+        return found["median"] if found else None
 
     return of
 
 
-def _beside(than: str, group: str, other: Callable[[Results], System | None]) -> list[Column]:
-    smaller = Column(
-        f"smaller_than_{than}", group, "smaller", units.ratio, lambda r: r.smaller(other(r))
+def _fewer(other: Other) -> Callable[[Metrics], Number]:
+    def of(results: Metrics) -> Number:
+        than = other(results)
+        return than.parameters / results.delivered.parameters if than else None
+
+    return of
+
+
+def _beside(than: str, group: str, other: Other) -> list[Column]:
+    size = Column(
+        f"smaller_than_{than}",
+        group,
+        "smaller",
+        units.ratio,
+        lambda r: smaller(r.delivered, other(r)),
     )
     return [
         Column(f"fewer_parameters_than_{than}", group, "parameters", units.ratio, _fewer(other)),
-        smaller,
+        size,
         Column(f"faster_online_than_{than}", group, "faster", units.ratio, _ratio(than, "online")),
         Column(
             f"faster_batch_than_{than}", group, "in batches", units.ratio, _ratio(than, "batch")
@@ -114,19 +117,18 @@ def _beside(than: str, group: str, other: Callable[[Results], System | None]) ->
     ]
 
 
-def _score(system: Callable[[Results], System | None], where: str) -> Callable[[Results], Number]:
+def _score(system: Callable[[Metrics], System | None], where: str) -> Callable[[Metrics], Number]:
     return lambda results: results.score(system(results), where)
 
 
-def _other_score(metric: str, results: Results) -> Number:
+def _other_score(metric: str, results: Metrics) -> Number:
     """A metric besides the main one, of what the run delivers, on the main set."""
-    own, where = results.delivered, results.main_set
-    return None if own is None or where is None else own.scores.get(where, {}).get(metric)
+    return results.delivered.scores.get(results.main_set, {}).get(metric)
 
 
 def file_name(entries: Sequence[Entry]) -> str:
     """What the delivered files are called, ``student int8`` say, if all are of one kind."""
-    names = {e.results.delivered.name for e in entries if e.results.delivered is not None}
+    names = {entry.results.delivered.name for entry in entries}
     return names.pop() if len(names) == 1 else "file"
 
 
@@ -134,12 +136,12 @@ def columns(entries: Sequence[Entry]) -> list[Column]:
     """All numbers of a point; the points say what metric, file and reference are called."""
     results, file = entries[0].results, file_name(entries)
     metric = metric_name(results.metric)
-    where = set_name(results.main_set) if results.main_set else "test"
+    where = set_name(results.main_set)
     reference = results.reference.name if results.reference else "reference"
     made: list[Column] = []
     for kind, title, system in (
         ("teacher", "teacher", lambda r: r.teacher),
-        ("student", "student", lambda r: r.student),
+        ("student", "student", lambda r: r.keras),
         ("file", file, lambda r: r.delivered),
     ):
         made += [
@@ -147,7 +149,7 @@ def columns(entries: Sequence[Entry]) -> list[Column]:
             for name in ("dev", "test")
         ]
     main = results.main_set
-    own = results.delivered.scores.get(main, {}) if results.delivered and main else {}
+    own = results.delivered.scores.get(main, {})
     made += [
         Column(
             f"file_{main}_{name}",
@@ -167,14 +169,12 @@ def columns(entries: Sequence[Entry]) -> list[Column]:
             "",
             "of teacher",
             units.percent,
-            lambda r: r.retention(r.delivered, r.main_set),
+            lambda r: r.delivered.retention.get(r.main_set),
         ),
         Column("mean", languages, "mean", units.points, _over_languages(fmean, 1)),
         Column("deviation", languages, "σ", units.points, _over_languages(stdev, 2)),
-        Column(
-            "parameters", "", "parameters", units.count, lambda r: _of(r.delivered, "parameters")
-        ),
-        Column("bytes", "", "file", units.size, lambda r: _of(r.delivered, "bytes")),
+        Column("parameters", "", "parameters", units.count, lambda r: r.delivered.parameters),
+        Column("bytes", "", "file", units.size, lambda r: r.delivered.bytes),
         Column("ms_online", "ms", "one text", units.milliseconds, _latency("online", "p50")),
         Column("ms_batch", "ms", "one batch", units.milliseconds, _latency("batch", "p50")),
         Column("calls_online", "timed", "calls", units.count, _latency("online", "calls")),
@@ -183,10 +183,6 @@ def columns(entries: Sequence[Entry]) -> list[Column]:
         *_beside("teacher", "than the teacher", lambda r: r.teacher),
         *_beside("reference", f"than {reference}", lambda r: r.reference),
     ]
-
-
-def _of(system: System | None, field: str) -> Number:
-    return None if system is None else getattr(system, field)
 
 
 def to_csv(entries: Sequence[Entry]) -> str:

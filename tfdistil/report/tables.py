@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
-from tfdistil.report.results import Results, System, metric_name, set_name
+from tfdistil.run_metrics import (
+    Export,
+    Metrics,
+    Reference,
+    System,
+    faster,
+    metric_name,
+    set_name,
+    smaller,
+)
 
 QUANTILES = ("p50", "p90", "p99")
 
@@ -42,22 +51,27 @@ class Table:
         return tuple(f"{t} {h}".strip() for t, h in zip(titles, self.head, strict=True))
 
 
-def _quantiles(system: System) -> tuple[str, ...]:
-    online = system.latency.online if system.latency else {}
+def _quantiles(system: System | Reference) -> tuple[str, ...]:
+    online = system.latency.online_ms if system.latency else {}
     return tuple(units.milliseconds(online.get(key)) for key in QUANTILES)
 
 
-def systems_table(results: Results) -> Table:
+def _kept(results: Metrics, system: System, name: str) -> float | None:
+    """A teacher keeps all of itself."""
+    return 100.0 if system is results.teacher else system.retention.get(name)
+
+
+def systems_table(results: Metrics) -> Table:
     """One row per system: metric and retention per set, parameters, bytes, latency."""
     sets, metric = results.sets, metric_name(results.metric)
-    kept = [name for name in sets if results.retention(results.delivered, name) is not None]
+    kept = [name for name in sets if name in results.delivered.retention]
     rows = []
     for system in results.systems:
         rows.append(
             (
                 system.name,
                 *(units.points(results.score(system, name)) for name in sets),
-                *(units.percent(results.retention(system, name)) for name in kept),
+                *(units.percent(_kept(results, system, name)) for name in kept),
                 units.count(system.parameters),
                 units.size(system.bytes),
                 *_quantiles(system),
@@ -75,7 +89,7 @@ def systems_table(results: Results) -> Table:
     )
 
 
-def metrics_table(results: Results) -> Table | None:
+def metrics_table(results: Metrics) -> Table | None:
     """Every other score, by set and system; None where the main metric is the only one."""
     names: list[str] = []
     for system in results.systems:
@@ -97,7 +111,7 @@ def metrics_table(results: Results) -> Table | None:
     return Table("All metrics, in percent", head, tuple(rows))
 
 
-def speed_table(results: Results) -> Table | None:
+def speed_table(results: Metrics) -> Table | None:
     """Every timed model; scores are left out, since the reference shape has none."""
     if not results.timed:
         return None
@@ -107,19 +121,20 @@ def speed_table(results: Results) -> Table | None:
         latency = system.latency
         assert latency is not None
         row = [
-            system.name + (" (random weights)" if system.kind == "reference" else ""),
+            system.name + (" (random weights)" if isinstance(system, Reference) else ""),
             units.size(system.bytes),
             *_quantiles(system),
-            *(units.milliseconds(latency.batch.get(key)) for key in QUANTILES),
+            *(units.milliseconds((latency.batch_ms or {}).get(key)) for key in QUANTILES),
             units.count(latency.queries_per_second),
-            units.size(latency.peak_rss),
+            units.size(latency.peak_rss_bytes),
         ]
         for other in (results.teacher, results.reference):
             if other is not None:
-                own = None if system.kind in ("teacher", "reference") else system
+                own = None if isinstance(system, Reference) or system is other else system
+                own = None if own is results.teacher else own
                 row += [
-                    units.ratio(results.smaller(other, own) if own else None),
-                    units.ratio(results.faster(other, own) if own else None),
+                    units.ratio(smaller(own, other) if own else None),
+                    units.ratio(faster(own, other) if own else None),
                 ]
         rows.append(tuple(row))
     groups = [("", 2), ("one text, ms", 3), ("one batch, ms", 3), ("", 2)]
@@ -156,12 +171,13 @@ def _without_empty(table: Table) -> Table:
     )
 
 
-def languages_table(results: Results) -> Table | None:
+def languages_table(results: Metrics) -> Table | None:
     """The main metric by language: a column per system, with mean and deviation over languages."""
     where = results.main_set
-    tables = results.per_language(where)
+    several = [system for system in results.systems if len(system.languages) > 1]
+    tables = {system.name: system.languages for system in several}
     codes = sorted({code for row in tables.values() for code in row})
-    if where is None or len(codes) < 2:
+    if not codes:
         return None
     rows = [(code, *(units.points(row.get(code)) for row in tables.values())) for code in codes]
     for name, of in (("mean", fmean), ("standard deviation", stdev)):
@@ -170,19 +186,12 @@ def languages_table(results: Results) -> Table | None:
     return Table(caption, ("language", *tables), tuple(rows))
 
 
-def labels_table(results: Results) -> Table | None:
+def labels_table(results: Metrics) -> Table | None:
     """Precision, recall and F1 by label of the delivered model, beside the teacher's F1."""
-    where, delivered = results.main_set, results.delivered
-    if where is None or delivered is None:
+    where, delivered, teacher = results.main_set, results.delivered, results.teacher
+    own, other = delivered.labels, teacher.labels if teacher else {}
+    if not own:
         return None
-    tables = results.part("per_label", where)
-    name = delivered.name if delivered.name in tables else next(iter(tables), None)
-    if name is None:
-        return None
-    own, teacher = results.per_label(where, name), results.teacher
-    other = {}
-    if teacher is not None and teacher.name != name:
-        other = results.per_label(where, teacher.name)
     rows = []
     for label, scores in sorted(own.items(), key=lambda item: (-_support(item[1]), item[0])):
         row = [label, units.count(scores.get("support"))]
@@ -196,16 +205,16 @@ def labels_table(results: Results) -> Table | None:
     head = ["label", "examples", "precision", "recall", "F1"]
     if other:
         head += ["teacher F1", "difference"]
-    return Table(f"{name} by label on {set_name(where)}", tuple(head), tuple(rows))
+    return Table(f"{delivered.name} by label on {set_name(where)}", tuple(head), tuple(rows))
 
 
-def unknown_table(results: Results) -> Table | None:
+def unknown_table(results: Metrics) -> Table | None:
     """Labels of the sets that train does not have, and how often each set has them."""
-    sets = list(results.part("unknown_labels"))
+    sets = list(results.unknown_labels)
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    for name in sets:
-        for output in results.part("unknown_labels", name):
-            for label, count in results.part("unknown_labels", name, output).items():
+    for name, outputs in results.unknown_labels.items():
+        for output, labels in outputs.items():
+            for label, count in labels.items():
                 found.setdefault((output, label), {})[name] = count
     rows = [
         (label, _words(output), *(units.plain(counts.get(name, 0)) for name in sets))
@@ -220,23 +229,23 @@ def _support(scores: Mapping[str, Any]) -> float:
     return float(scores.get("support") or 0)
 
 
-def phases_table(results: Results) -> Table | None:
+def phases_table(results: Metrics) -> Table | None:
     """What each stage and unfrozen layer group gave, as in XtremeDistil's Table 4."""
-    phases = results.data.get("phases") or []
+    phases = results.phases.get(results.delivered.model, ())
     if len(phases) < 2:
         return None
     metric = metric_name(results.metric)
     rows = []
     for phase in phases:
-        stage, _, group = str(phase["name"]).partition(".")
-        monitored = results.part("monitors").get(stage, "metric") == "loss"
+        stage, _, group = phase.name.partition(".")
+        monitored = results.monitors.get(stage, "metric") == "loss"
         rows.append(
             (
                 stage,
                 group or "all at once",
-                units.plain(phase["updates"]),
-                f"{phase['best']:.4g}" if monitored else units.NOTHING,
-                units.points(phase.get("score")),
+                units.plain(phase.updates),
+                f"{phase.best:.4g}" if monitored else units.NOTHING,
+                units.points(phase.score),
             )
         )
     head = ("stage", "unfrozen", "updates", "held-out loss", f"{metric} on dev")
@@ -298,28 +307,32 @@ _EXPORT_TABLES = {
 }
 
 
-def export_tables(results: Results) -> list[Table]:
-    """The exported file: facts, drift, signatures, operators."""
-    export = results.part("export")
-    facts = tuple(
-        (title, text(export[key]))
-        for key, (title, text) in _EXPORT_FACTS.items()
-        if export.get(key) is not None
-    )
-    made = [Table("The file", ("what", "value"), facts, text=(1,))] if facts else []
-    for key, caption in _EXPORT_TABLES.items():
-        made += nested_tables({caption: export.get(key)})
-    for kind, drifts in (export.get("probes") or {}).items():
-        made += nested_tables({f"Logits of the file on texts {kind} than its rows": drifts})
-    ops = ops_table(results)
-    return [*made, ops] if ops else made
+def export_tables(results: Metrics) -> list[Table]:
+    """The exported files: facts, drift, signatures, operators."""
+    files = [system for system in results.systems if system.export]
+    made = []
+    for system in files:
+        export = system.export
+        assert export is not None
+        facts = tuple(
+            (title, text(value))
+            for key, (title, text) in _EXPORT_FACTS.items()
+            if (value := getattr(export, key)) is not None
+        )
+        own = [Table("The file", ("what", "value"), facts, text=(1,))]
+        for key, caption in _EXPORT_TABLES.items():
+            own += nested_tables({caption: getattr(export, key)})
+        for kind, drifts in export.probes.items():
+            own += nested_tables({f"Logits of the file on texts {kind} than its rows": drifts})
+        own.append(ops_table(export))
+        prefix = f"{system.name}: " if len(files) > 1 else ""
+        made += [replace(table, caption=prefix + table.caption) for table in own]
+    return made
 
 
-def ops_table(results: Results) -> Table | None:
+def ops_table(export: Export) -> Table:
     """Operators of each signature of the exported file, most frequent first."""
-    ops = {name: counts for name, counts in results.ops.items() if counts}
-    if not ops:
-        return None
+    ops = export.ops
     names = {op for counts in ops.values() for op in counts}
     order = sorted(names, key=lambda op: (-max(c.get(op, 0) for c in ops.values()), op))
     rows = [(op, *(units.plain(counts.get(op, 0)) for counts in ops.values())) for op in order]
@@ -327,9 +340,9 @@ def ops_table(results: Results) -> Table | None:
     return Table("Operators by signature", ("operator", *ops), tuple(rows))
 
 
-def clock_table(results: Results) -> Table | None:
+def clock_table(results: Metrics) -> Table | None:
     """Wall-clock time of each step."""
-    clock = results.part("wall_clock_s")
+    clock = results.wall_clock_s
     if not clock:
         return None
     rows = [(_words(name), units.duration(seconds)) for name, seconds in clock.items()]

@@ -162,21 +162,24 @@ def _fine_tune_branch(value: Any) -> str | None:
     return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
 
 
+FineTune = Annotated[
+    Annotated[FineTuneSpec, Tag("<mapping>")]
+    | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
+    | Annotated[Literal[False], Tag("<false>")],
+    Discriminator(
+        _fine_tune_branch,
+        custom_error_type="fine_tune",
+        custom_error_message="Input should be a mapping, auto or false",
+    ),
+]
+
+
 class EncoderSpec(Part):
-    """A BERT-family encoder; the one called `teacher` is what a student learns from."""
+    """A BERT-family encoder, such as the `teacher` that students learn from."""
 
     checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
     scratch: ScratchSpec | None = Field(None, description="make one from scratch instead")
-    fine_tune: Annotated[
-        Annotated[FineTuneSpec, Tag("<mapping>")]
-        | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
-        | Annotated[Literal[False], Tag("<false>")],
-        Discriminator(
-            _fine_tune_branch,
-            custom_error_type="fine_tune",
-            custom_error_message="Input should be a mapping, auto or false",
-        ),
-    ] = Field(
+    fine_tune: FineTune = Field(
         FineTuneSpec(),
         description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is "
         "tuned to the task already",
@@ -207,6 +210,20 @@ class TokenizerSpec(Part):
     lowercase: bool = Field(False, description="fold case")
 
 
+class BaselineSpec(Part):
+    """Another model once more, trained on the labels alone: what distillation is measured against.
+
+    Same seed, initial weights, layer groups and number of updates.
+    """
+
+    baseline_of: Name = Field(description="the model that stages train")
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "baseline_of"
+
+
 class TransformSpec(OpenPart):
     """A change of a model. Keys beyond the named one are options of the transform."""
 
@@ -221,6 +238,9 @@ class DerivedSpec(Part):
     from_: Name = Field(alias="from", description="the model whose weights it begins with")
     apply: list[TransformSpec] = Field(
         [], description="what is changed, in order; a bare word is a transform's kind"
+    )
+    fine_tune: FineTune = Field(
+        False, description="train it on the labels until dev stops rising, before its stages"
     )
 
     @field_validator("apply", mode="before")
@@ -240,6 +260,9 @@ class StudentSpec(OpenPart):
     """A small model. Keys beyond the named ones are arguments of the student's constructor."""
 
     kind: str = Field(description="a registered student")
+    encoder: Name = Field(
+        "teacher", description="the encoder whose pieces, word vectors and width it takes"
+    )
     tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
     prune_vocabulary: bool = Field(
         True,
@@ -258,8 +281,8 @@ class StudentSpec(OpenPart):
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
-        if self.options.keys() & {"from", "apply"}:
-            raise ValueError("an entry has kind: or from: with apply:, not both")
+        if others := self.options.keys() & {"from", "apply", "baseline_of"}:
+            raise ValueError(f"an entry has kind: or {min(others)}:, not both")
         if self.projection_activation == "linear" and not self.projection:
             raise ValueError("projection_activation: linear needs projection: true")
         if self.head_input == "projection" and not self.projection:
@@ -274,15 +297,17 @@ class StudentSpec(OpenPart):
 
 def _model_kind(value: Any) -> str:
     if isinstance(value, BaseModel):
-        kinds = {StudentSpec: "<student>", DerivedSpec: "<derived>"}
+        kinds = {StudentSpec: "<student>", DerivedSpec: "<derived>", BaselineSpec: "<baseline>"}
         return kinds.get(type(value), "<encoder>")
     keys = value if isinstance(value, Mapping) else {}
-    return "<student>" if "kind" in keys else "<derived>" if "from" in keys else "<encoder>"
+    kinds_by_key = {"kind": "<student>", "from": "<derived>", "baseline_of": "<baseline>"}
+    return next((kind for key, kind in kinds_by_key.items() if key in keys), "<encoder>")
 
 
 ModelSpec = Annotated[
     Annotated[EncoderSpec, Tag("<encoder>")]
     | Annotated[StudentSpec, Tag("<student>")]
-    | Annotated[DerivedSpec, Tag("<derived>")],
+    | Annotated[DerivedSpec, Tag("<derived>")]
+    | Annotated[BaselineSpec, Tag("<baseline>")],
     Discriminator(_model_kind),
 ]

@@ -66,6 +66,8 @@ BRANCHES = (
     "<encoder>",
     "<student>",
     "<derived>",
+    "<baseline>",
+    "<yes_or_no>",
     "[key]",
 )
 
