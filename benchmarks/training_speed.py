@@ -63,6 +63,7 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
 
     import_tensorflow()
     from tfdistil.corpus import load_corpus
+    from tfdistil.distill.bound_stage import bind_stage
     from tfdistil.distill.rows import encode_rows
     from tfdistil.distill.stage import run_stage
     from tfdistil.distill.streams import Stream
@@ -92,10 +93,8 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     marks: list[tuple[float, Any]] = []
     start = time.perf_counter()
     run_stage(
-        stage,
-        model.model,
+        bind_stage(stage, {name: model}, corpus.sets(), corpus.task),
         {"train": Stream(rows, corpus.task.outputs)},
-        corpus.task.outputs,
         seed=found.seed,
         metric=lambda: 0.0,
         callbacks=lambda phase, planned: [_marking(marks)],

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tfdistil.distill.distiller import stream_key
 from tfdistil.distill.freezing import phases
+from tfdistil.distill.terms import stream_key
 from tfdistil.errors import RecipeError
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_recipe

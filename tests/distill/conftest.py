@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from tfdistil.data.example import Example
+from tfdistil.distill.bound_stage import BoundStage, bind_stage
 from tfdistil.distill.rows import encode_rows
 from tfdistil.encoders import scratch_encoder
+from tfdistil.schema.stages import StageSpec
 from tfdistil.students.bilstm import BiLSTMStudent
 from tfdistil.tasks import Tags
 from tfdistil.text.pretrained import bert_tokenizer
@@ -187,3 +189,15 @@ def make_rows(make_featurizer, task):
         return encode_rows(examples, make_featurizer(kind, max_length), task)
 
     return make
+
+
+@pytest.fixture
+def bind(make_examples, make_featurizer, task):
+    """``(stage, student)`` to the stage bound to the student, which sees word pieces."""
+
+    def run(stage: StageSpec, student: Any) -> BoundStage:
+        models = {stage.student: Model(student, make_featurizer("pieces"))}
+        sets = {name: make_examples(4, seed=9) for name in ("train", "dev")}
+        return bind_stage(stage, models, sets, task)
+
+    return run

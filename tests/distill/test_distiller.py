@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from tfdistil.distill.distiller import Distiller, bind_terms, stream_key
+from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
 from tfdistil.distill.streams import Stream
+from tfdistil.distill.terms import bind_terms, stream_key
 from tfdistil.errors import RecipeError
 from tfdistil.schema.stages import TermSpec
 from tfdistil.students.bilstm import BiLSTMStudent

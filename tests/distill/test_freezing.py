@@ -68,7 +68,7 @@ def test_an_unknown_group_is_named():
 
 
 @pytest.fixture
-def train(make_examples, make_rows, task):
+def train(make_examples, make_rows, task, bind):
     """Trains groups of a student for a few updates; gives the optimizer's moments by path."""
 
     def run(student, *groups: str) -> set[str]:
@@ -83,10 +83,8 @@ def train(make_examples, make_rows, task):
             return [callback]
 
         run_stage(
-            stage(groups=list(groups)),
-            student,
+            bind(stage(groups=list(groups)), student),
             {"train": Stream(make_rows(make_examples(40, seed=1)), task.outputs)},
-            task.outputs,
             seed=3,
             metric=iter(range(100)).__next__,  # later weights are better
             callbacks=keep,

@@ -65,12 +65,11 @@ def stream(make_examples, make_rows, task):
 
 
 @pytest.fixture
-def run(stream, task):
+def run(stream, bind):
     def go(spec, student, **options):
         watch = Watch()
         given = {"seed": 3, "callbacks": watch} | options
-        results = run_stage(spec, student, {"train": stream}, task.outputs, **given)
-        return results, watch
+        return run_stage(bind(spec, student), {"train": stream}, **given), watch
 
     return go
 

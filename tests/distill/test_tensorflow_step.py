@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdistil.distill.distiller import Distiller, bind_terms
+from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.streams import Stream
+from tfdistil.distill.terms import bind_terms
 from tfdistil.schema.stages import TermSpec
 
 

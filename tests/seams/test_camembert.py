@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.distill.distiller import bind_terms
 from tfdistil.distill.objectives import known_units, masked_mean, objective
 from tfdistil.distill.schedule import Schedule
+from tfdistil.distill.terms import bind_terms
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.masked_language import copy_body

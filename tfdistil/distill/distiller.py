@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import product
-from string import Formatter
 from typing import Any
 
 import keras
 from keras import ops
 
 from tfdistil.distill.forward import SignalModel, at_units
-from tfdistil.distill.objectives import STATES, Objective, find_objective
-from tfdistil.errors import RecipeError
-from tfdistil.options import wrong_option
-from tfdistil.schema.stages import TermSpec
-from tfdistil.tasks import Output
+from tfdistil.distill.terms import Term
 
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_step import TrainStep
@@ -26,137 +18,6 @@ else:
 
     class TrainStep:  # type: ignore[no-redef]
         """Other backends use Keras' own step, which calls `Distiller.compute_loss` too."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """One objective bound to its stream, signals and output.
-
-    Attributes:
-        label: unique among the terms of a stage; the name of its curve.
-        stream: key of the batch it reads.
-        student, teacher: names of the signals.
-        target: name of the target ids it reads, or None.
-        lists: which of ``student`` and ``teacher`` the objective gets as a list even where it is
-            one signal: those with a list of layers (or the like) in their template.
-    """
-
-    label: str
-    objective: Objective
-    stream: str
-    student: tuple[str, ...]
-    teacher: tuple[str, ...]
-    target: str | None
-    weight: float
-    options: Mapping[str, Any]
-    lists: frozenset[str] = frozenset()
-
-    @property
-    def on_pieces(self) -> bool:
-        """Whether it needs the teacher's signals at every position of the student's inputs."""
-        return bool(self.teacher) and self.objective.align == "piece"
-
-
-def stream_key(pool: Sequence[str]) -> str:
-    """The key of a stream that draws from these sets."""
-    return "+".join(pool)
-
-
-def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Term]:
-    """Terms of a recipe to terms with signal names, one per output or level where asked for.
-
-    An option that fills a place in a signal's template is not passed to the objective. If it is a
-    list (``layers: [1, 2]``), the template stands for one signal per item. The items may be rows of
-    a matrix (``layers: [[1, 2], [2, 4]]``), of which ``{layers[0]}`` takes the first column.
-
-    Raises:
-        RecipeError: an unknown objective or output, an option the objective does not have, one
-            missing that it needs, or a matrix without the columns it needs.
-    """
-    terms: list[Term] = []
-    by_name = {output.name: output for output in outputs}
-    for spec in specs:
-        objective = find_objective(spec.loss)
-        if spec.output is not None and spec.output not in by_name:
-            raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
-        for name, places in _copies(objective, spec.output, outputs):
-            fields = {"head": spec.head, **places, **spec.options}
-            templates = {"student": objective.student, "teacher": objective.teacher}
-            used = {key for t in templates.values() for signal in t for key in _fields(signal)}
-            options = {k: v for k, v in spec.options.items() if k not in used}
-            _check_keys(spec.loss, objective, used - fields.keys(), options)
-            lists = {k for k in used if isinstance(fields[k], (list, tuple))}
-            label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
-            while label in {term.label for term in terms}:
-                label += "'"
-            terms.append(
-                Term(
-                    label,
-                    objective,
-                    stream_key(spec.pool),
-                    tuple(n for t in objective.student for n in _filled(t, fields)),
-                    tuple(n for t in objective.teacher for n in _filled(t, fields)),
-                    objective.target.format(**fields) if objective.target else None,
-                    spec.weight,
-                    options,
-                    frozenset(
-                        k for k, t in templates.items() if any(lists & _fields(x) for x in t)
-                    ),
-                )
-            )
-    return terms
-
-
-def _copies(
-    objective: Objective, chosen: str | None, outputs: Sequence[Output]
-) -> list[tuple[str | None, dict[str, str]]]:
-    """A name and the filled places of each copy of a term."""
-    wanted = [output for output in outputs if chosen in (None, output.name)]
-    if objective.per == "output":
-        return [(output.name, {"output": output.name}) for output in wanted]
-    if objective.per == "level":
-        levels = dict.fromkeys(output.level for output in wanted)
-        return [(level, {key: at[level] for key, at in STATES.items()}) for level in levels]
-    return [(None, {})]
-
-
-def _fields(template: str) -> set[str]:
-    """The options a template names; ``{layers[0]}`` names ``layers``."""
-    return {name.partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name}
-
-
-def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
-    """The template with each value, or each combination of values, of its fields."""
-    names = sorted(_fields(template))
-    values = [fields[name] for name in names]
-    for combination in product(*(v if isinstance(v, (list, tuple)) else [v] for v in values)):
-        given = dict(zip(names, combination, strict=True))
-        try:
-            yield template.format(**given)
-        except (IndexError, TypeError):  # a column of what is no row, or too short a one
-            raise RecipeError(f"{template!r} cannot be filled from {given}") from None
-
-
-def _check_keys(
-    loss: str, objective: Objective, missing: set[str], options: Mapping[str, Any]
-) -> None:
-    """The keys of a term are those its objective has: in its templates and its function."""
-    given = {"student", "teacher", "target", "mask"}
-    parameters = inspect.signature(objective.function).parameters
-    known = {name: p for name, p in parameters.items() if name not in given}
-    missing = missing | {
-        name for name, p in known.items() if p.default is p.empty and name not in options
-    }
-    if missing:
-        raise RecipeError(f"term {loss}: needs the key {', '.join(map(repr, sorted(missing)))}")
-    unknown = sorted(options.keys() - known.keys())
-    if unknown:
-        raise RecipeError(
-            f"term {loss}: unknown key {', '.join(map(repr, unknown))}; besides those of every "
-            f"term it has {', '.join(sorted(known)) or 'none'}"
-        )
-    if (wrong := wrong_option(objective.function, options)) is not None:
-        raise RecipeError(f"term {loss}: {wrong}")
 
 
 class Distiller(TrainStep, keras.Model):

@@ -7,18 +7,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
-from tfdistil.distill.dev_head import dev_head
-from tfdistil.distill.distiller import Term, bind_terms, stream_key
+from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
 from tfdistil.distill.distortion import distort_words
 from tfdistil.distill.evaluate import Predictor
-from tfdistil.distill.freezing import phases
-from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
     LiveSignals,
@@ -36,20 +33,6 @@ from tfdistil.files import new_file, read_json, write_json
 from tfdistil.progress import Counter, silent
 from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Task, constant_score
-from tfdistil.text.featurizer import Featurizer
-
-
-class FeaturizedModel(Protocol):
-    """A model with the featurizer that feeds it."""
-
-    @property
-    def model(self) -> Any:
-        """Gives signals; see `SignalModel`."""
-
-    @property
-    def featurizer(self) -> Featurizer:
-        """Makes its inputs."""
-        ...
 
 
 class Schedule:
@@ -93,7 +76,6 @@ class Schedule:
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
         self._predictors: dict[tuple[str, str], Predictor] = {}
-        self._reach: dict[str, list[str]] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
         """Train through all stages; phases that are saved already are loaded instead.
@@ -108,102 +90,54 @@ class Schedule:
                 self.done.setdefault(stage.student, []).append(result)
         return updates
 
-    def check(self, stage: StageSpec) -> None:
-        """Find what a stage asks for in vain, without training anything.
+    def check(self, stage: StageSpec) -> BoundStage:
+        """The stage bound to models and sets, without training anything.
 
         Raises:
-            RecipeError: an unknown objective, output or layer group, a set that is empty, a signal
-                that the teacher or the student does not give, or a dev metric of which it is not
-                said which head it is read off.
+            RecipeError: what it asks for in vain, see `bind_stage`.
         """
-        terms = bind_terms(stage.terms, self.task.outputs)
-        if stage.teacher is None and any(term.teacher for term in terms):
-            raise RecipeError(f"stage {stage.name!r} has a term that needs a teacher, but none")
-        for spec in stage.terms:
-            self._drawn(spec.pool)
-        self._examples(stage.stop.on)
-        if stage.distortion and not hasattr(self.models[stage.student].featurizer, "hashes"):
-            raise RecipeError(
-                f"stage {stage.name!r} has distortion, but {stage.student!r} does not hash words"
-            )
-        for term in terms:
-            what = f"term {term.label}"
-            self._check_signals(stage, what, stage.student, term.student)
-            self._check_signals(stage, what, stage.teacher or "", term.teacher)
-        if stage.stop.monitor == "metric":
-            names = [f"{dev_head(stage, self.head)}/{output.name}" for output in self.task.outputs]
-            self._check_signals(stage, "the dev metric", stage.student, names)
-        self._phases(stage)
+        return bind_stage(stage, self.models, self.sets, self.task, self.head)
 
-    def _check_signals(self, stage: StageSpec, what: str, model: str, names: Sequence[str]) -> None:
-        for name in names:
-            try:
-                self.models[model].model.level(name)
-            except KeyError as error:
-                raise RecipeError(
-                    f"stage {stage.name!r}: {what} reads {name!r} off {model!r}: {error.args[0]}"
-                ) from None
-
-    def _stage(self, stage: StageSpec) -> list[PhaseResult]:
-        self.check(stage)
-        student = self.models[stage.student]
-        terms = bind_terms(stage.terms, self.task.outputs)
-        pools = {stream_key(spec.pool): spec.pool for spec in stage.terms}
-        streams = {
-            key: self._stream(stage, self._drawn(pool), [t for t in terms if t.stream == key])
-            for key, pool in pools.items()
-        }
+    def _stage(self, spec: StageSpec) -> list[PhaseResult]:
+        stage = self.check(spec)
+        streams = {key: self._stream(stage, pool, [key]) for key, pool in stage.pools.items()}
         metric = floor = held_out = None
-        if stage.stop.monitor == "loss":
-            clean = stage.model_copy(update={"distortion": 0.0})
-            held_out = self._stream(clean, (stage.stop.on,), terms)
+        if spec.stop.monitor == "loss":
+            held_out = self._stream(stage, (spec.stop.on,), list(stage.pools), noise=False)
         else:
-            metric, floor = self._metric(stage), constant_score(self.task, self._examples("dev"))
+            metric = self._metric(stage)
+            floor = constant_score(self.task, examples_of(self.sets, "dev"))
         done = self._saved_phases(stage)
         if done:
-            student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
-        self.history.forget(stage.student, self._phases(stage)[len(done) :])
+            stage.student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
+        began = {result.name for result in done}
+        left = [phase.name for phase in stage.phases if phase.name not in began]
+        self.history.forget(spec.student, left)
         results = list(done)
         run_stage(
             stage,
-            student.model,
             streams,
-            self.task.outputs,
             seed=self.seed,
             metric=metric,
             floor=floor,
             held_out=held_out,
-            teacher=self._teacher_on_pieces(stage, terms),
-            record=lambda phase, row: self.history(stage.student, phase, row),
+            record=lambda phase, row: self.history(spec.student, phase, row),
             callbacks=self.callbacks,
             finished=lambda result: results.append(self._save_phase(stage, result)),
-            skip=lambda phase: phase in {result.name for result in done},
-            reached=self._reached(stage),
+            skip=lambda phase: phase in began,
         )
         return results
 
-    def _teacher_on_pieces(self, stage: StageSpec, terms: Sequence[Term]) -> Any:
-        """The teacher that runs on the student's inputs in each step, where a term wants it."""
-        if stage.teacher is None or not any(term.on_pieces for term in terms):
-            return None
-        teacher, student = self.models[stage.teacher], self.models[stage.student]
-        if teacher.featurizer.to_assets() != student.featurizer.to_assets():
-            raise RecipeError(
-                f"stage {stage.name!r} has a term that aligns on pieces, which needs one tokenizer "
-                f"for both, but {stage.teacher!r} and {stage.student!r} have their own; with "
-                "prune_vocabulary: false a student has its teacher's"
-            )
-        return teacher.model
-
-    def _metric(self, stage: StageSpec) -> Callable[[], float]:
+    def _metric(self, stage: BoundStage) -> Callable[[], float]:
         """The dev metric of the stage's student."""
-        key = stage.student, dev_head(stage, self.head)
+        assert stage.head is not None
+        name, head = key = stage.spec.student, stage.head
         if key not in self._predictors:  # compiled once for all phases and stages
-            self._predictors[key] = Predictor(self.models[key[0]].model, self.task, key[1])
+            self._predictors[key] = Predictor(stage.student.model, self.task, head)
         predictor = self._predictors[key]
 
         def evaluate() -> float:
-            scores = predictor.score(self.rows(stage.student, "dev"), self.sets["dev"])
+            scores = predictor.score(self.rows(name, "dev"), self.sets["dev"])
             return scores[self.task.metric]
 
         return evaluate
@@ -216,64 +150,53 @@ class Schedule:
         """
         if (model, name) not in self._rows:
             featurizer = self.models[model].featurizer
-            self._rows[model, name] = encode_rows(self._examples(name), featurizer, self.task)
+            examples = examples_of(self.sets, name)
+            self._rows[model, name] = encode_rows(examples, featurizer, self.task)
         return self._rows[model, name]
 
-    def _drawn(self, pool: Sequence[str]) -> list[str]:
-        """The sets of a pool without those that are empty, of which one at least must not be."""
-        drawn = [name for name in pool if self.sets.get(name) or name not in self.sets]
-        for name in drawn or pool:
-            self._examples(name)
-        return drawn
+    def _stream(
+        self, stage: BoundStage, pool: Sequence[str], keys: Sequence[str], noise: bool = True
+    ) -> Stream:
+        """A pool of sets, with what the terms on the streams of these keys need."""
+        rows = concatenate_rows([self.rows(stage.spec.student, name) for name in pool])
+        signals = self._signals(stage, pool, stage.teacher_signals(keys))
+        return Stream(rows, self.task.outputs, signals, self._transform(stage, pool, rows, noise))
 
-    def _examples(self, name: str) -> Sequence[Example]:
-        if not self.sets.get(name):
-            available = [key for key, examples in self.sets.items() if examples]
-            raise RecipeError(f"a stage draws from {name!r}, but there is only {available}")
-        return self.sets[name]
-
-    def _stream(self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]) -> Stream:
-        rows = concatenate_rows([self.rows(stage.student, name) for name in pool])
-        return Stream(
-            rows,
-            self.task.outputs,
-            self._signals(stage, pool, terms),
-            self._transform(stage, pool, rows),
-        )
-
-    def _transform(self, stage: StageSpec, pool: Sequence[str], rows: Rows) -> Transform | None:
+    def _transform(
+        self, stage: BoundStage, pool: Sequence[str], rows: Rows, noise: bool
+    ) -> Transform | None:
         """What changes the batches of a pool: that of its set, or the stage's distortion."""
         changed = [self.transforms[name] for name in pool if name in self.transforms]
         if changed and len(pool) > 1:
-            raise RecipeError(f"stage {stage.name!r}: {pool} cannot be pooled, one is transformed")
-        if not stage.distortion:
+            raise RecipeError(
+                f"stage {stage.spec.name!r}: {pool} cannot be pooled, one is transformed"
+            )
+        if not stage.spec.distortion or not noise:
             return changed[0] if changed else None
-        words = [example.words for name in pool for example in self._examples(name)]
-        featurizer: Any = self.models[stage.student].featurizer
-        return distort_words(rows, words, featurizer.hashes, stage.distortion)
+        words = [example.words for name in pool for example in self.sets[name]]
+        featurizer: Any = stage.student.featurizer
+        return distort_words(rows, words, featurizer.hashes, stage.spec.distortion)
 
     def _signals(
-        self, stage: StageSpec, pool: Sequence[str], terms: Sequence[Term]
+        self, stage: BoundStage, pool: Sequence[str], names: Sequence[str]
     ) -> TeacherSignals | None:
-        # What aligns on pieces is read off the teacher in the step, on the student's inputs.
-        names = sorted({n for term in terms if not term.on_pieces for n in term.teacher})
         if stage.teacher is None or not names:
             return None
-        teacher = self.models[stage.teacher]
-        if stage.signals == "live":
-            parts = [self.rows(stage.teacher, name) for name in pool]
-            return LiveSignals(teacher.model, concatenate_rows(parts), names)
+        assert stage.spec.teacher is not None
+        if stage.spec.signals == "live":
+            parts = [self.rows(stage.spec.teacher, name) for name in pool]
+            return LiveSignals(stage.teacher.model, concatenate_rows(parts), names)
         return PooledSignals([self._stored(stage, name, names) for name in pool])
 
-    def _stored(self, stage: StageSpec, name: str, signals: Sequence[str]) -> StoredSignals:
+    def _stored(self, stage: BoundStage, name: str, signals: Sequence[str]) -> StoredSignals:
         assert stage.teacher is not None
-        teacher = self.models[stage.teacher]
-        folder = self.folder / "cache" / self._cache_key(teacher, name, signals)
+        assert stage.spec.teacher is not None
+        folder = self.folder / "cache" / self._cache_key(stage.teacher, name, signals)
         if not folder.exists():
-            counter = self.counter(f"{stage.teacher} on {name}", len(self.sets[name]))
-            rows = self.rows(stage.teacher, name)
-            store_signals(teacher.model, rows, signals, folder, counter)
-        return load_signals(folder, self.rows(stage.student, name))
+            counter = self.counter(f"{stage.spec.teacher} on {name}", len(self.sets[name]))
+            rows = self.rows(stage.spec.teacher, name)
+            store_signals(stage.teacher.model, rows, signals, folder, counter)
+        return load_signals(folder, self.rows(stage.spec.student, name))
 
     def _cache_key(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> str:
         """Everything the signals depend on: weights, tokenizer, sentences, signals, windows."""
@@ -288,55 +211,35 @@ class Schedule:
             digest.update("\x1f".join((*example.words, "\x1e", *(example.second or ()))).encode())
         return f"{name}-{digest.hexdigest()[:16]}"
 
-    def _phase_file(self, stage: StageSpec, phase: str, suffix: str) -> Path:
-        return self.folder / "phases" / stage.student / f"{phase}{suffix}"
+    def _phase_file(self, stage: BoundStage, phase: str, suffix: str) -> Path:
+        return self.folder / "phases" / stage.spec.student / f"{phase}{suffix}"
 
-    def _save_phase(self, stage: StageSpec, result: PhaseResult) -> PhaseResult:
+    def _save_phase(self, stage: BoundStage, result: PhaseResult) -> PhaseResult:
         result = replace(result, score=self._score(stage, result))
         weights = self._phase_file(stage, result.name, ".weights.h5")
         weights.parent.mkdir(parents=True, exist_ok=True)
         with new_file(weights, ".weights.h5") as partial:
-            save_weights(self.models[stage.student].model, partial)
+            save_weights(stage.student.model, partial)
         # The facts come last: a phase counts as done only when both files are there.
         write_json(self._phase_file(stage, result.name, ".json"), asdict(result))
         return result
 
-    def _score(self, stage: StageSpec, result: PhaseResult) -> float | None:
-        """The dev metric after a phase, as in XtremeDistil's Table 4; None where there is none."""
-        if stage.stop.monitor == "metric":
-            return result.best
-        try:
-            for output in self.task.outputs:
-                self.models[stage.student].model.level(
-                    f"{dev_head(stage, self.head)}/{output.name}"
-                )
-        except (KeyError, RecipeError):  # a model of another task, as in pre-training, or no head
-            return None
-        return self._metric(stage)() if self.sets.get("dev") else None
+    def _score(self, stage: BoundStage, result: PhaseResult) -> float | None:
+        """The dev metric after a phase, as in XtremeDistil's Table 4; None where there is none.
 
-    def _saved_phases(self, stage: StageSpec) -> list[PhaseResult]:
+        A model of another task, as in pre-training, has no head for it.
+        """
+        if stage.spec.stop.monitor == "metric":
+            return result.best
+        if stage.head is None or not self.sets.get("dev"):
+            return None
+        return self._metric(stage)()
+
+    def _saved_phases(self, stage: BoundStage) -> list[PhaseResult]:
         found = []
-        for phase in self._phases(stage):
-            facts = self._phase_file(stage, phase, ".json")
+        for phase in stage.phases:
+            facts = self._phase_file(stage, phase.name, ".json")
             if not facts.exists():
                 break
             found.append(PhaseResult(**read_json(facts)))
         return found
-
-    def _phases(self, stage: StageSpec) -> list[str]:
-        groups = [name for name, _ in self.models[stage.student].model.layer_groups()]
-        return [phase.name for phase in phases(stage, groups, self._reached(stage))]
-
-    def _reached(self, stage: StageSpec) -> list[str] | None:
-        """The layer groups that the stage's terms depend on; None where all train at once."""
-        if stage.groups is None and stage.unfreeze == "at_once":
-            return None
-        if stage.name not in self._reach:
-            student = self.models[stage.student]
-            terms = bind_terms(stage.terms, self.task.outputs)
-            (name, *_) = self._drawn(stage.terms[0].pool)
-            rows = encode_rows(self._examples(name)[:1], student.featurizer, self.task)
-            batch = Stream(rows, self.task.outputs).batch([0], np.random.default_rng(self.seed))
-            signals = {name for term in terms for name in term.student}
-            self._reach[stage.name] = reached_groups(student.model, signals, batch)
-        return self._reach[stage.name]

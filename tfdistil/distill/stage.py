@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from tfdistil.distill.best_weights import BestWeights, Patience
-from tfdistil.distill.distiller import Distiller, bind_terms
-from tfdistil.distill.forward import SignalModel
-from tfdistil.distill.freezing import Phase, phases, set_trainable
+from tfdistil.distill.bound_stage import BoundStage
+from tfdistil.distill.distiller import Distiller
+from tfdistil.distill.freezing import Phase, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
 from tfdistil.distill.streams import Stream, StreamBatches
 from tfdistil.schema.stages import PASSES, StageSpec
-from tfdistil.tasks import Output
 
 
 @dataclass(frozen=True)
@@ -47,40 +46,32 @@ SETTLED_ROWS = 6400
 
 
 def run_stage(
-    stage: StageSpec,
-    student: Any,
+    stage: BoundStage,
     streams: Mapping[str, Stream],
-    outputs: tuple[Output, ...],
     *,
     seed: int,
     metric: Callable[[], float] | None = None,
     floor: float | None = None,
     held_out: Stream | None = None,
-    teacher: SignalModel | None = None,
     record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
     callbacks: Callbacks = lambda phase, updates: [],
     finished: Callable[[PhaseResult], None] = lambda result: None,
     skip: Callable[[str], bool] = lambda phase: False,
-    reached: Collection[str] | None = None,
 ) -> list[PhaseResult]:
     """Train a student through one stage.
 
     Args:
-        stage: the recipe's stage.
-        student: learns; gives signals, `level` and `layer_groups`. One with ``settle(batches)`` is
-            asked to measure its statistics before each evaluation.
+        stage: its student gives signals, `level` and `layer_groups`. One with ``settle(batches)``
+            is asked to measure its statistics before each evaluation.
         streams: by the keys the terms use, with the signals they need.
-        outputs: the task's outputs.
         seed: of the order of the data.
         metric: the dev metric of the student as it is now; None monitors the loss.
         floor: what a model that has learnt nothing scores by that metric.
         held_out: rows with signals to take the loss on.
-        teacher: see `Distiller`.
         record: gets the history rows of each phase.
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
         skip: says whether a phase is done already; the caller has loaded its weights.
-        reached: layer groups that the terms depend on, see `phases`; None: all.
 
     Returns:
         One result per phase that ran.
@@ -88,38 +79,38 @@ def run_stage(
     Raises:
         ValueError: neither a metric nor held-out rows.
     """
-    terms = bind_terms(stage.terms, outputs)
+    spec, student = stage.spec, stage.student.model
     groups = student.layer_groups()
     results = []
-    for number, phase in enumerate(phases(stage, [name for name, _ in groups], reached)):
+    for number, phase in enumerate(stage.phases):
         if skip(phase.name):
             continue
         set_trainable(student, phase.groups)
         _reseed(student, phase.name)
-        batches = StreamBatches(streams, stage.batch_size, seed=seed + 1000 * number)
-        planned = _planned(stage, phase, batches.steps)
-        steps = planned * stage.accumulate
-        every = stage.stop.every * stage.accumulate if stage.stop.every else batches.steps
-        distiller = Distiller(student, terms, stage.weighting, teacher)
+        batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
+        planned = _planned(spec, phase, batches.steps)
+        steps = planned * spec.accumulate
+        every = spec.stop.every * spec.accumulate if spec.stop.every else batches.steps
+        distiller = Distiller(student, stage.terms, spec.weighting, stage.teacher_in_step)
         learned = [] if distiller.log_weights is None else [distiller.log_weights]
         distiller.compile(
-            optimizer=make_optimizer(stage.optimizer, planned, groups, learned, stage.accumulate),
+            optimizer=make_optimizer(spec.optimizer, planned, groups, learned, spec.accumulate),
             jit_compile=False,
         )
-        evaluate = metric or _held_out_loss(distiller, held_out, stage.batch_size)
+        evaluate = metric or _held_out_loss(distiller, held_out, spec.batch_size)
         if hasattr(student, "settle"):
-            evaluate = _after_settling(evaluate, student, streams, stage.batch_size)
+            evaluate = _after_settling(evaluate, student, streams, spec.batch_size)
         # A step that made variables would be traced twice.
         distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
             student,
             evaluate,
-            higher_is_better=stage.stop.monitor == "metric",
-            patience=Patience(stage.stop.patience, stage.stop.min_updates, floor),
+            higher_is_better=spec.stop.monitor == "metric",
+            patience=Patience(spec.stop.patience, spec.stop.min_updates, floor),
             updates=planned,
             record=partial(record, phase.name),
-            accumulate=stage.accumulate,
-            minutes=stage.stop.minutes,
+            accumulate=spec.accumulate,
+            minutes=spec.stop.minutes,
         )
         distiller.fit(
             batches.dataset(),
@@ -136,10 +127,10 @@ def run_stage(
     return results
 
 
-def _planned(stage: StageSpec, phase: Phase, steps: int) -> int:
+def _planned(spec: StageSpec, phase: Phase, steps: int) -> int:
     """Updates of a phase whose streams give so many batches in a pass."""
-    epochs = stage.stop.epochs or (PASSES if phase.updates is None else None)
-    limits = [phase.updates, epochs and max(1, epochs * steps // stage.accumulate)]
+    epochs = spec.stop.epochs or (PASSES if phase.updates is None else None)
+    limits = [phase.updates, epochs and max(1, epochs * steps // spec.accumulate)]
     return min(limit for limit in limits if limit is not None)
 
 

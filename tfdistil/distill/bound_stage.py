@@ -1,0 +1,208 @@
+"""A stage bound to models, sets and task: once, for checking, for training and for the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.distill.dev_head import dev_head
+from tfdistil.distill.freezing import Phase, phases
+from tfdistil.distill.reach import reached_groups
+from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.streams import Stream
+from tfdistil.distill.terms import Term, bind_terms, stream_key
+from tfdistil.errors import RecipeError
+from tfdistil.schema.stages import StageSpec
+from tfdistil.tasks import Task
+from tfdistil.text.featurizer import Featurizer
+
+
+class FeaturizedModel(Protocol):
+    """A model with the featurizer that feeds it."""
+
+    @property
+    def model(self) -> Any:
+        """Gives signals; see `SignalModel`."""
+
+    @property
+    def featurizer(self) -> Featurizer:
+        """Makes its inputs."""
+        ...
+
+
+@dataclass(frozen=True)
+class BoundStage:
+    """A stage with everything that it names looked up.
+
+    Attributes:
+        spec: the recipe's stage.
+        student: learns.
+        teacher: gives signals; None where no term needs one.
+        terms: with the signals they read.
+        pools: by the key of each stream, the sets that it draws from; none of them is empty.
+        phases: in order.
+        head: that the dev metric is read off; None where a loss decides and no one head is named.
+    """
+
+    spec: StageSpec
+    student: FeaturizedModel
+    teacher: FeaturizedModel | None
+    terms: tuple[Term, ...]
+    pools: Mapping[str, tuple[str, ...]]
+    phases: tuple[Phase, ...]
+    head: str | None
+
+    @property
+    def teacher_in_step(self) -> Any:
+        """The teacher that runs on the student's inputs in each step, where a term wants it."""
+        on_pieces = any(term.on_pieces for term in self.terms)
+        return self.teacher.model if self.teacher is not None and on_pieces else None
+
+    def teacher_signals(self, streams: Sequence[str]) -> list[str]:
+        """What the terms on some streams need of the teacher beforehand, in order of name.
+
+        What aligns on pieces is not among them: it is read off the teacher in the step.
+        """
+        terms = [term for term in self.terms if term.stream in streams and not term.on_pieces]
+        return sorted({name for term in terms for name in term.teacher})
+
+
+def bind_stage(
+    spec: StageSpec,
+    models: Mapping[str, FeaturizedModel],
+    sets: Mapping[str, Sequence[Example]],
+    task: Task,
+    delivered: str = "labels",
+) -> BoundStage:
+    """Find all that a stage names, and what it asks for in vain, without training anything.
+
+    Args:
+        spec: the recipe's stage.
+        models: its student and its teacher among them.
+        sets: examples by name.
+        task: its outputs are those that terms stand for.
+        delivered: the head that is delivered, see `dev_head`.
+
+    Raises:
+        RecipeError: an unknown objective, output or layer group, a set that is empty, a signal that
+            the teacher or the student does not give, a term on pieces whose models have different
+            tokenizers, or a dev metric of which it is not said which head it is read off.
+    """
+    terms = tuple(bind_terms(spec.terms, task.outputs))
+    if spec.teacher is None and any(term.teacher for term in terms):
+        raise RecipeError(f"stage {spec.name!r} has a term that needs a teacher, but none")
+    pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
+    examples_of(sets, spec.stop.on)
+    for term in terms:
+        what = f"term {term.label}"
+        _check_signals(spec, what, models, spec.student, term.student)
+        _check_signals(spec, what, models, spec.teacher or "", term.teacher)
+    student = models[spec.student]
+    if spec.distortion and not hasattr(student.featurizer, "hashes"):
+        raise RecipeError(
+            f"stage {spec.name!r} has distortion, but {spec.student!r} does not hash words"
+        )
+    return BoundStage(
+        spec,
+        student,
+        _teacher(spec, models, terms),
+        terms,
+        pools,
+        _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
+        _dev_head(spec, models, task, delivered),
+    )
+
+
+def examples_of(sets: Mapping[str, Sequence[Example]], name: str) -> Sequence[Example]:
+    """The examples of a set.
+
+    Raises:
+        RecipeError: there are none.
+    """
+    if not sets.get(name):
+        available = [key for key, examples in sets.items() if examples]
+        raise RecipeError(f"a stage draws from {name!r}, but there is only {available}")
+    return sets[name]
+
+
+def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[str, ...]:
+    """The sets of a pool without those that are empty, of which one at least must not be.
+
+    Raises:
+        RecipeError: all of them are empty, or there is no set of a name.
+    """
+    found = tuple(name for name in pool if sets.get(name) or name not in sets)
+    for name in found or pool:
+        examples_of(sets, name)
+    return found
+
+
+def _check_signals(
+    spec: StageSpec,
+    what: str,
+    models: Mapping[str, FeaturizedModel],
+    model: str,
+    names: Sequence[str],
+) -> None:
+    for name in names:
+        try:
+            models[model].model.level(name)
+        except KeyError as error:
+            raise RecipeError(
+                f"stage {spec.name!r}: {what} reads {name!r} off {model!r}: {error.args[0]}"
+            ) from None
+
+
+def _teacher(
+    spec: StageSpec, models: Mapping[str, FeaturizedModel], terms: Sequence[Term]
+) -> FeaturizedModel | None:
+    """The teacher of the stage, if a term needs it."""
+    if spec.teacher is None or not any(term.teacher for term in terms):
+        return None
+    teacher, student = models[spec.teacher], models[spec.student]
+    if (
+        any(term.on_pieces for term in terms)
+        and teacher.featurizer.to_assets() != student.featurizer.to_assets()
+    ):
+        raise RecipeError(
+            f"stage {spec.name!r} has a term that aligns on pieces, which needs one tokenizer "
+            f"for both, but {spec.teacher!r} and {spec.student!r} have their own; with "
+            "prune_vocabulary: false a student has its teacher's"
+        )
+    return teacher
+
+
+def _phases(
+    spec: StageSpec,
+    student: FeaturizedModel,
+    terms: Sequence[Term],
+    examples: Sequence[Example],
+    task: Task,
+) -> tuple[Phase, ...]:
+    """The phases of the stage; where all groups train at once, what terms reach does not matter."""
+    groups = [name for name, _ in student.model.layer_groups()]
+    if spec.groups is None and spec.unfreeze == "at_once":
+        return tuple(phases(spec, groups))
+    rows = encode_rows(examples[:1], student.featurizer, task)
+    batch = Stream(rows, task.outputs).batch([0], np.random.default_rng(0))
+    signals = {name for term in terms for name in term.student}
+    return tuple(phases(spec, groups, reached_groups(student.model, signals, batch)))
+
+
+def _dev_head(
+    spec: StageSpec, models: Mapping[str, FeaturizedModel], task: Task, delivered: str
+) -> str | None:
+    """The head that the dev metric is read off; where a loss decides there need not be one."""
+    try:
+        head = dev_head(spec, delivered)
+        names = [f"{head}/{output.name}" for output in task.outputs]
+        _check_signals(spec, "the dev metric", models, spec.student, names)
+    except RecipeError:
+        if spec.stop.monitor == "metric":
+            raise
+        return None
+    return head
