@@ -201,16 +201,17 @@ def transforms() -> str:
 
 
 def objectives() -> str:
-    """Every registered objective, the signals it asks for, and the keys that it alone has."""
+    """Every registered objective, what its terms read by default, and the keys it alone has."""
     given = frozenset({"student", "teacher", "target", "mask"})
     lines = [
         "## Losses",
         "",
-        "| loss | is | teacher's signals | keys of its own |",
-        "|---|---|---|---|",
+        "| loss | is | `student_signal` | `teacher_signal` | keys of its own |",
+        "|---|---|---|---|---|",
     ]
     for name, objective in sorted(OBJECTIVES.items()):
-        signals = ", ".join(f"`{signal}`" for signal in objective.teacher) or "none"
+        read = (objective.signals.student, objective.signals.teacher)
+        signals = " | ".join(", ".join(f"`{name}`" for name in names) or "none" for names in read)
         keys = signature(objective.function, given)
         lines.append(f"| `{name}` | {first_line(objective.function)} | {signals} | {keys} |")
     return "\n".join([*lines, ""])

@@ -13,6 +13,7 @@ from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
 STATES = TermSpec(loss="hidden_kl", layer=1)  # reads no head, whatever its key `head` is
 LABELS = TermSpec(loss="cross_entropy", head="labels")
 LOGITS = TermSpec(loss="logit_mse", head="logits")
+OTHER = TermSpec(loss="logit_mse", head="labels", student_signal="hidden/1")  # nor does this one
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ LOGITS = TermSpec(loss="logit_mse", head="logits")
         ([LOGITS], None, "labels", "logits"),
         ([STATES, LOGITS], None, "labels", "logits"),
         ([STATES], None, "logits", "logits"),
+        ([OTHER, LOGITS], None, "exported", "logits"),
         ([LABELS, LOGITS, STATES], None, "labels", "labels"),
         ([LABELS, LOGITS, STATES], None, "logits", "logits"),
         ([LABELS, LOGITS, STATES], "logits", "labels", "logits"),

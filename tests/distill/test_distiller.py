@@ -81,9 +81,72 @@ def test_options_fill_the_names_of_signals_or_go_to_the_function(own_objectives)
     assert term.lists == {"student", "teacher"}  # a list of one is a list
 
 
+def test_signals_belong_to_the_term():
+    """The same function on outputs, on pieces, and between any two layers."""
+    plain, pieces, states = bind(
+        {"loss": "soft_cross_entropy", "output": "slots"},
+        {
+            "loss": "soft_cross_entropy",
+            "head": "h",
+            "student_signal": "{head}/mlm",
+            "teacher_signal": "{teacher_head}/mlm",
+            "align": "piece",
+            "scale": 0.5,
+        },
+        {
+            "loss": "hidden_mse",
+            "student_signal": "hidden/{to}",
+            "teacher_signal": "hidden/9",
+            "to": 3,
+        },
+    )
+    assert plain.objective is pieces.objective
+    assert (plain.student, plain.teacher, plain.align) == (
+        ("labels/slots",),
+        ("logits/slots",),
+        "unit",
+    )
+    assert (pieces.student, pieces.teacher, pieces.align) == (("h/mlm",), ("logits/mlm",), "piece")
+    assert (pieces.label, pieces.options, pieces.on_pieces) == (
+        "soft_cross_entropy.train",
+        {"scale": 0.5},
+        True,
+    )
+    assert (states.student, states.teacher, states.options) == (("hidden/3",), ("hidden/9",), {})
+
+
+def test_masked_lm_is_cross_entropy_on_pieces():
+    (default,) = bind({"loss": "masked_lm"})
+    said = {"student_signal": "{head}/mlm", "target": "mlm", "align": "piece"}
+    (term,) = bind({"loss": "cross_entropy", **said})
+    read = [(t.student, t.teacher, t.target, t.align) for t in (default, term)]
+    assert read[0] == read[1] == (("labels/mlm",), (), "mlm", "piece")
+
+
+def test_the_teachers_head_is_its_first_one_or_the_one_named():
+    specs = [
+        TermSpec(loss="logit_mse", output="slots"),
+        TermSpec(loss="logit_mse", output="slots", teacher_head="other"),
+    ]
+    first, named = bind_terms(specs, OUTPUTS, teacher_head="labels")
+    assert (first.teacher, named.teacher) == (("labels/slots",), ("other/slots",))
+
+
+def test_a_list_of_names_is_read_in_order(own_objectives):
+    names = ["hidden/2", "hidden/1"]
+    spec = {"loss": "mean_of", "output": "slots", "factor": 1, "teacher_signal": names}
+    (term,) = bind(spec)
+    assert term.teacher == ("hidden/2", "hidden/1")
+
+
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
+        ({"loss": "cross_entropy", "teacher_signal": "x"}, "the objective takes no teacher"),
+        ({"loss": "logit_mse", "target": "mlm"}, "reads 'mlm', but the objective takes no target"),
+        ({"loss": "logit_mse", "student_signal": "{head"}, "'{head' is no name of a signal"),
+        ({"loss": "logit_mse", "student_signal": "{}"}, "'{}' cannot be filled"),
+        ({"loss": "logit_mse", "student_signal": "x/{layer}"}, "needs the key 'layer'"),
         ({"loss": "hinge"}, "unknown loss 'hinge'; there are cross_entropy"),
         ({"loss": "logit_mse", "output": "tags"}, "no output 'tags'; ['intent', 'slots']"),
         ({"loss": "logit_mse", "scale": 2}, "term logit_mse: unknown key 'scale'"),

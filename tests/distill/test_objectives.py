@@ -17,6 +17,7 @@ from tfdistil.distill.objectives import (
     LOGIT_TARGETS,
     OBJECTIVES,
     Objective,
+    Signals,
     find_objective,
     masked_mean,
     objective,
@@ -107,9 +108,9 @@ def call(name: str, inputs: Mapping[str, Any]) -> Any:
     """The objective on those of the inputs that it declares."""
     rule = of(name)
     given = {"student": inputs["student"], "mask": ops.convert_to_tensor(inputs["mask"], "int32")}
-    if rule.teacher:
+    if rule.signals.teacher:
         given["teacher"] = ops.convert_to_tensor(inputs["teacher"], "float32")
-    if rule.target:
+    if rule.signals.target:
         given["target"] = ops.convert_to_tensor(inputs["target"], "int32")
     return rule.function(**given, **CASES[name].options)
 
@@ -194,8 +195,8 @@ def test_an_empty_mask_gives_zero(name, rows):
 def test_unlabelled_units_count_only_where_there_is_no_target(name):
     inputs = draw((6,)) | {"target": np.full(6, -1), "mask": np.ones(6, int)}
     value, gradient = value_and_gradient(name, inputs)
-    assert (float(value) == 0.0) == bool(of(name).target)
-    assert np.all(gradient == 0) == bool(of(name).target)
+    assert (float(value) == 0.0) == bool(of(name).signals.target)
+    assert np.all(gradient == 0) == bool(of(name).signals.target)
 
 
 @every_objective
@@ -252,9 +253,7 @@ def test_a_new_objective_is_one_function(monkeypatch):
         return masked_mean(student, mask)
 
     found = find_objective("cosine")
-    assert found == Objective(
-        "cosine", cosine, ("hidden",), ("hidden/{layer}", "pooled"), None, None, "unit"
-    )
+    assert found == Objective("cosine", cosine, Signals(("hidden",), ("hidden/{layer}", "pooled")))
     assert cosine(ops.array([3.0]), None, ops.array([1.0])) == 3.0  # still a plain function
     with pytest.raises(RecipeError, match="there are cosine"):
         find_objective("logit_mse")
@@ -272,7 +271,7 @@ def test_a_new_objective_is_one_function(monkeypatch):
     ],
 )
 def test_terms_stand_for_all_outputs_or_levels_of_a_task(name, per):
-    assert find_objective(name).per == per
+    assert find_objective(name).signals.per == per
 
 
 def test_the_logit_targets_differ_by_a_constant_or_by_what_one_p_says():

@@ -185,6 +185,16 @@ def test_a_student_is_the_next_ones_teacher(make, make_bilstm, make_rows, task):
     assert len(list((schedule.folder / "cache").glob("transfer-*"))) == 2
 
 
+@pytest.mark.parametrize(("named", "head"), [(None, "labels"), ("logits", "logits")])
+def test_a_student_teaches_by_its_first_head_or_the_one_named(make, make_bilstm, named, head):
+    assistant = make_bilstm(heads=("labels", "logits"))
+    schedule = make(models={"assistant": assistant})
+    terms = [TermSpec(loss="logit_mse", stream="transfer", teacher_head=named)]
+    bound = schedule.check(stage(teacher="assistant", terms=terms))
+    assert bound.teacher_signals(["transfer"]) == [f"{head}/tags"]
+    assert bound.teacher is assistant
+
+
 # Layer groups that no term reaches
 
 

@@ -23,7 +23,8 @@ MODELS = """
 STAGES = """
   - name: language
     terms:
-      - {loss: soft_pieces, stream: transfer, weight: 5, head: logits, temperature: 2.0}
+      - {loss: softened, stream: transfer, weight: 5, head: logits, temperature: 2.0,
+         student_signal: "{head}/mlm", teacher_signal: "{teacher_head}/mlm", align: piece}
       - {loss: hidden_cosine, stream: transfer, weight: 1, head: logits, layers: [[2, 4]]}
       - {loss: masked_lm, stream: transfer, weight: 2, head: logits}
     optimizer: {high: 1.0e-2}
@@ -34,8 +35,8 @@ ALTERNATE = {1: 1, 2: 3}
 """Layer n of the student starts as layer 2n - 1 of the teacher."""
 
 
-def soft_pieces(student, teacher, mask, temperature):
-    """Equations 4 and 5: soft targets, here with both sides softened, at every real piece."""
+def softened(student, teacher, mask, temperature):
+    """Equations 4 and 5: soft targets, here with both sides softened."""
     p = ops.softmax(teacher / temperature, axis=-1)
     log_q = ops.log_softmax(student / temperature, axis=-1)
     return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
@@ -51,8 +52,8 @@ def hidden_cosine(student, teacher, mask):
 
 @pytest.fixture(autouse=True)
 def objectives():
-    both = {"student": "{head}/mlm", "teacher": "logits/mlm", "align": "piece"}
-    objective("soft_pieces", **both)(soft_pieces)
+    both = {"student": "{head}/{output}", "teacher": "{teacher_head}/{output}"}
+    objective("softened", **both)(softened)
     layers = {"student": "hidden/{layers[0]}", "teacher": "hidden/{layers[1]}", "align": "piece"}
     objective("hidden_cosine", **layers)(hidden_cosine)
 
@@ -145,7 +146,7 @@ def test_teacher_and_student_see_the_same_fresh_masks(
     student.set_weights(start)
     assert curve[0] == pytest.approx(equation_8(models, batch, batch["input_ids"]), rel=1e-4)
     assert curve[0] != pytest.approx(equation_8(models, batch, text), rel=1e-4)
-    names = ("loss", "soft_pieces.transfer", "hidden_cosine.transfer", "masked_lm.transfer")
+    names = ("loss", "softened.transfer", "hidden_cosine.transfer", "masked_lm.transfer")
     loss, soft, cosine, hard = (np.array(curves(schedule)("language", name)) for name in names)
     np.testing.assert_allclose(loss, 5 * soft + cosine + 2 * hard, rtol=1e-4)
     assert hard[-1] < 0.9 * hard[0]

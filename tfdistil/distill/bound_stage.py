@@ -92,7 +92,7 @@ def bind_stage(
             the teacher or the student does not give, a term on pieces whose models have different
             tokenizers, or a dev metric of which it is not said which head it is read off.
     """
-    terms = tuple(bind_terms(spec.terms, task.outputs))
+    terms = tuple(bind_terms(spec.terms, task.outputs, _first_head(models, spec.teacher)))
     if spec.teacher is None and any(term.teacher for term in terms):
         raise RecipeError(f"stage {spec.name!r} has a term that needs a teacher, but none")
     pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
@@ -139,6 +139,12 @@ def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[s
     for name in found or pool:
         examples_of(sets, name)
     return found
+
+
+def _first_head(models: Mapping[str, FeaturizedModel], teacher: str | None) -> str:
+    """The head of a teacher that terms read which name none; an encoder's logits have no other."""
+    model = None if teacher is None else models[teacher].model
+    return getattr(model, "head_names", ("logits",))[0]
 
 
 def _check_signals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfdistil.distill.objectives import find_objective
+from tfdistil.distill.terms import signals_of
 from tfdistil.errors import RecipeError
 from tfdistil.schema.stages import StageSpec
 
@@ -26,7 +26,7 @@ def dev_head(stage: StageSpec, delivered: str) -> str:
         {
             term.head
             for term in stage.terms
-            if any("{head}" in signal for signal in find_objective(term.loss).student)
+            if any("{head}" in signal for signal in signals_of(term).student)
         }
     )
     if len(read) == 1:

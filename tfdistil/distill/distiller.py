@@ -123,7 +123,7 @@ class Distiller(TrainStep, keras.Model):
         teacher_signals: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         """A term on a batch, and how many values it is the mean of."""
-        gather = term.objective.align == "unit"
+        gather = term.align == "unit"
 
         def aligned(name: str) -> Any:
             if gather and self.student.level(name) == "subword":

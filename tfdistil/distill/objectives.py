@@ -1,9 +1,13 @@
 """Distillation objectives: pure functions of student, teacher and label signals.
 
-Each takes tensors that are already aligned on *units* (the scored pieces) or on texts, and returns
-a scalar: the mean over real units (or texts), so that the weights of terms do not depend on the
-length of the texts or the size of the batch. The papers sum instead; that differs by a factor only.
-One that is a mean over something else says so by its ``count``.
+Each takes tensors that are already aligned on *units* (the scored pieces), on all pieces or on
+texts, and returns a scalar: the mean over those that are real, so that the weights of terms do not
+depend on the length of the texts or the size of the batch. The papers sum instead; that differs by
+a factor only. One that is a mean over something else says so by its ``count``.
+
+What the tensors are belongs to the term. An objective is registered with the signals that its terms
+read by default, and a term may say others: `soft_cross_entropy` is the same function on the outputs
+of a task and on the pieces of a masked-language head.
 
 A new objective is one function here (or anywhere) under `objective`, and one line in the contract
 test.
@@ -46,30 +50,49 @@ def known_units(mask: Any, target: Any = None) -> Any:
 
 
 @dataclass(frozen=True)
+class Signals:
+    """What a term reads: templates of names, which the term's head, output and options fill.
+
+    Attributes:
+        student, teacher: names of signals, with ``{head}``, ``{teacher_head}``, ``{output}``, a key
+            of `STATES` and option names to fill in; empty ``teacher`` where none is needed.
+        target: the ids that are passed as ``target``: ``{output}`` for the task's gold ids, or the
+            name of targets a transform makes (``mlm``); None where there are none.
+        align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
+    """
+
+    student: tuple[str, ...]
+    teacher: tuple[str, ...] = ()
+    target: str | None = None
+    align: Align = "unit"
+
+    @property
+    def per(self) -> Literal["output", "level"] | None:
+        """What a term stands for one copy of: each ``output`` of the task, each ``level`` that
+        they have, or (None) one copy in all."""
+        templates = (*self.student, *self.teacher, self.target or "")
+        if any("{output}" in template for template in templates):
+            return "output"
+        if any(f"{{{state}}}" in template for template in templates for state in STATES):
+            return "level"
+        return None
+
+
+@dataclass(frozen=True)
 class Objective:
-    """An objective and the signals it declares.
+    """A pure function and the signals that a term of it reads by default.
 
     Attributes:
         function: ``function(student, teacher?, target?, mask, **options)``; ``student`` and
-            ``teacher`` are one tensor where one name was declared, else a list.
-        student, teacher: names of signals, with ``{head}``, ``{output}``, a key of `STATES` and
-            option names to fill in; empty ``teacher`` where none is needed.
-        target: the ids that are passed as ``target``: ``{output}`` for the task's gold ids, or the
-            name of targets a transform makes (``mlm``); None where there are none.
-        per: what the term stands for one copy of: each ``output`` of the task, each ``level`` that
-            they have, or (None) one copy in all.
-        align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
+            ``teacher`` are one tensor where one name is read, else a list.
+        signals: what a term reads that says nothing else.
         count: ``count(mask, target)``: how many values the returned mean is over, so that means of
             batches of different size can be joined into that of all of them.
     """
 
     name: str
     function: Callable[..., Any]
-    student: tuple[str, ...]
-    teacher: tuple[str, ...]
-    target: str | None
-    per: Literal["output", "level"] | None
-    align: Align
+    signals: Signals
     count: Count = known_units
 
 
@@ -85,28 +108,29 @@ def objective(
     align: Align = "unit",
     count: Count = known_units,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as an objective; see `Objective` for the arguments.
+    """Register a function as an objective, with what its terms read by default; see `Signals`.
+
+    Args:
+        name: in recipes.
+        student, teacher: templates, one or several.
+        target, align: see `Signals`.
+        count: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
     """
-
-    def names(value: str | Sequence[str]) -> tuple[str, ...]:
-        return (value,) if isinstance(value, str) else tuple(value)
-
-    templates = (*names(student), *names(teacher), target or "")
-    per: Literal["output", "level"] | None = None
-    if any("{output}" in template for template in templates):
-        per = "output"
-    elif any(f"{{{state}}}" in template for template in templates for state in STATES):
-        per = "level"
+    signals = Signals(as_names(student), as_names(teacher), target, align)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        entry = Objective(name, function, names(student), names(teacher), target, per, align, count)
-        add_once(OBJECTIVES, name, entry)
+        add_once(OBJECTIVES, name, Objective(name, function, signals, count))
         return function
 
     return register
+
+
+def as_names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """One name or several, as several."""
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def find_objective(name: str) -> Objective:
@@ -157,7 +181,7 @@ def masked_lm(student: Any, target: Any, mask: Any) -> Any:
     return cross_entropy(student, target, mask)
 
 
-@objective("logit_mse", student="{head}/{output}", teacher="logits/{output}")
+@objective("logit_mse", student="{head}/{output}", teacher="{teacher_head}/{output}")
 def logit_mse(
     student: Any,
     teacher: Any,
@@ -242,7 +266,7 @@ def hidden_mse(student: Any, teacher: Any, mask: Any) -> Any:
     return masked_mean(ops.mean(ops.square(error), axis=-1), mask)
 
 
-@objective("soft_cross_entropy", student="{head}/{output}", teacher="logits/{output}")
+@objective("soft_cross_entropy", student="{head}/{output}", teacher="{teacher_head}/{output}")
 def soft_cross_entropy(student: Any, teacher: Any, mask: Any, scale: float = 1.0) -> Any:
     """Cross-entropy with the teacher's distribution, as pQRNN and Eliquare use it.
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from string import Formatter
 from typing import Any
 
-from tfdistil.distill.objectives import STATES, Objective, find_objective
+from tfdistil.distill.objectives import (
+    STATES,
+    Align,
+    Objective,
+    Signals,
+    as_names,
+    find_objective,
+)
 from tfdistil.errors import RecipeError
 from tfdistil.options import wrong_option
 from tfdistil.schema.stages import TermSpec
@@ -25,6 +32,7 @@ class Term:
         stream: key of the batch it reads.
         student, teacher: names of the signals.
         target: name of the target ids it reads, or None.
+        align: see `Signals`.
         lists: which of ``student`` and ``teacher`` the objective gets as a list even where it is
             one signal: those with a list of layers (or the like) in their template.
     """
@@ -37,12 +45,13 @@ class Term:
     target: str | None
     weight: float
     options: Mapping[str, Any]
+    align: Align = "unit"
     lists: frozenset[str] = frozenset()
 
     @property
     def on_pieces(self) -> bool:
         """Whether it needs the teacher's signals at every position of the student's inputs."""
-        return bool(self.teacher) and self.objective.align == "piece"
+        return bool(self.teacher) and self.align == "piece"
 
 
 def stream_key(pool: Sequence[str]) -> str:
@@ -50,29 +59,55 @@ def stream_key(pool: Sequence[str]) -> str:
     return "+".join(pool)
 
 
-def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Term]:
+def signals_of(spec: TermSpec) -> Signals:
+    """What a term reads: its objective's signals but for those that it says itself.
+
+    Raises:
+        RecipeError: an unknown objective.
+    """
+    own = {
+        "student": spec.student_signal and as_names(spec.student_signal),
+        "teacher": spec.teacher_signal and as_names(spec.teacher_signal),
+        "target": spec.target,
+        "align": spec.align,
+    }
+    given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+    return replace(find_objective(spec.loss).signals, **given)
+
+
+def bind_terms(
+    specs: Sequence[TermSpec], outputs: Sequence[Output], teacher_head: str = "logits"
+) -> list[Term]:
     """Terms of a recipe to terms with signal names, one per output or level where asked for.
 
     An option that fills a place in a signal's template is not passed to the objective. If it is a
     list (``layers: [1, 2]``), the template stands for one signal per item. The items may be rows of
     a matrix (``layers: [[1, 2], [2, 4]]``), of which ``{layers[0]}`` takes the first column.
 
+    Args:
+        specs: of a stage.
+        outputs: of the task.
+        teacher_head: the teacher's head for terms that name none.
+
     Raises:
         RecipeError: an unknown objective or output, an option the objective does not have, one
-            missing that it needs, or a matrix without the columns it needs.
+            missing that it needs, a signal that it does not take, or a matrix without the columns
+            it needs.
     """
     terms: list[Term] = []
     by_name = {output.name: output for output in outputs}
     for spec in specs:
-        objective = find_objective(spec.loss)
+        objective, signals = find_objective(spec.loss), signals_of(spec)
         if spec.output is not None and spec.output not in by_name:
             raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
-        for name, places in _copies(objective, spec.output, outputs):
-            fields = {"head": spec.head, **places, **spec.options}
-            templates = {"student": objective.student, "teacher": objective.teacher}
-            used = {key for t in templates.values() for signal in t for key in _fields(signal)}
+        heads = {"head": spec.head, "teacher_head": spec.teacher_head or teacher_head}
+        for name, places in _copies(signals, spec.output, outputs):
+            fields = {**heads, **places, **spec.options}
+            templates = {"student": signals.student, "teacher": signals.teacher}
+            read = [*signals.student, *signals.teacher, signals.target or ""]
+            used = {key for template in read for key in _fields(template)}
             options = {k: v for k, v in spec.options.items() if k not in used}
-            _check_keys(spec.loss, objective, used - fields.keys(), options)
+            _check_keys(spec.loss, objective, signals, used - fields.keys(), options)
             lists = {k for k in used if isinstance(fields[k], (list, tuple))}
             label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
             while label in {term.label for term in terms}:
@@ -82,11 +117,12 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
                     label,
                     objective,
                     stream_key(spec.pool),
-                    tuple(n for t in objective.student for n in _filled(t, fields)),
-                    tuple(n for t in objective.teacher for n in _filled(t, fields)),
-                    objective.target.format(**fields) if objective.target else None,
+                    tuple(n for t in signals.student for n in _filled(t, fields)),
+                    tuple(n for t in signals.teacher for n in _filled(t, fields)),
+                    next(_filled(signals.target, fields)) if signals.target else None,
                     spec.weight,
                     options,
+                    signals.align,
                     frozenset(
                         k for k, t in templates.items() if any(lists & _fields(x) for x in t)
                     ),
@@ -96,13 +132,13 @@ def bind_terms(specs: Sequence[TermSpec], outputs: Sequence[Output]) -> list[Ter
 
 
 def _copies(
-    objective: Objective, chosen: str | None, outputs: Sequence[Output]
+    signals: Signals, chosen: str | None, outputs: Sequence[Output]
 ) -> list[tuple[str | None, dict[str, str]]]:
     """A name and the filled places of each copy of a term."""
     wanted = [output for output in outputs if chosen in (None, output.name)]
-    if objective.per == "output":
+    if signals.per == "output":
         return [(output.name, {"output": output.name}) for output in wanted]
-    if objective.per == "level":
+    if signals.per == "level":
         levels = dict.fromkeys(output.level for output in wanted)
         return [(level, {key: at[level] for key, at in STATES.items()}) for level in levels]
     return [(None, {})]
@@ -110,7 +146,10 @@ def _copies(
 
 def _fields(template: str) -> set[str]:
     """The options a template names; ``{layers[0]}`` names ``layers``."""
-    return {name.partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name}
+    try:
+        return {name.partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name}
+    except ValueError as error:
+        raise RecipeError(f"{template!r} is no name of a signal: {error}") from None
 
 
 def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
@@ -121,16 +160,24 @@ def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:
         given = dict(zip(names, combination, strict=True))
         try:
             yield template.format(**given)
-        except (IndexError, TypeError):  # a column of what is no row, or too short a one
+        except (IndexError, TypeError, ValueError, AttributeError):
+            # A column of what is no row, or too short a one.
             raise RecipeError(f"{template!r} cannot be filled from {given}") from None
 
 
 def _check_keys(
-    loss: str, objective: Objective, missing: set[str], options: Mapping[str, Any]
+    loss: str,
+    objective: Objective,
+    signals: Signals,
+    missing: set[str],
+    options: Mapping[str, Any],
 ) -> None:
     """The keys of a term are those its objective has: in its templates and its function."""
     given = {"student", "teacher", "target", "mask"}
     parameters = inspect.signature(objective.function).parameters
+    for name, read in (("teacher", signals.teacher), ("target", signals.target)):
+        if read and name not in parameters:
+            raise RecipeError(f"term {loss}: reads {read!r}, but the objective takes no {name}")
     known = {name: p for name, p in parameters.items() if name not in given}
     missing = missing | {
         name for name, p in known.items() if p.default is p.empty and name not in options

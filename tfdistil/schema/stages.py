@@ -76,20 +76,35 @@ class OptimizerSpec(Part):
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
 
 
-def _stream_branch(value: Any) -> str | None:
+def _names_branch(value: Any) -> str | None:
     if isinstance(value, str):
         return "<one>"
     return "<pool>" if isinstance(value, Sequence) else None
 
 
+_SignalNames = Annotated[
+    Annotated[str, Field(min_length=1), Tag("<one>")]
+    | Annotated[list[str], Field(min_length=1), Tag("<pool>")],
+    Discriminator(
+        _names_branch,
+        custom_error_type="signal",
+        custom_error_message="Input should be the name of a signal or a list of names",
+    ),
+]
+
+
 class TermSpec(OpenPart):
-    """One objective on one stream. Keys beyond the named ones are options of the objective."""
+    """One objective on one stream. Keys beyond the named ones are options of the objective.
+
+    In the names of signals, `{head}`, `{teacher_head}`, `{output}` and options such as `{layer}`
+    stand for their values; a name with `{output}` is that of one signal for each output.
+    """
 
     loss: str = Field(description="a registered objective")
     stream: Annotated[
         Annotated[str, Tag("<one>")] | Annotated[list[str], Tag("<pool>")],
         Discriminator(
-            _stream_branch,
+            _names_branch,
             custom_error_type="stream",
             custom_error_message="Input should be the name of a set or a list of names",
         ),
@@ -101,7 +116,24 @@ class TermSpec(OpenPart):
         1.0, ge=0, description="factor in the sum; 1 where `weighting: uncertainty` learns it"
     )
     head: str = Field("labels", description="the student's head")
+    teacher_head: str | None = Field(
+        None, description="the teacher's head; none: its first one, of an encoder `logits`"
+    )
     output: str | None = Field(None, description="one output of the task; none: all of them")
+    student_signal: _SignalNames | None = Field(
+        None, description="what is read off the student; none: the loss's own, see losses"
+    )
+    teacher_signal: _SignalNames | None = Field(
+        None, description="what is read off the teacher; none: the loss's own, see losses"
+    )
+    target: str | None = Field(
+        None, description="gold ids; none: the loss's own, mostly those of the output"
+    )
+    align: Literal["unit", "piece"] | None = Field(
+        None,
+        description="`unit`: scored pieces, or texts; `piece`: every piece, off a teacher with the "
+        "same tokenizer that sees what the student sees; none: the loss's own, mostly `unit`",
+    )
 
     @field_validator("stream")
     @classmethod
