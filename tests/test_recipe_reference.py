@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tfdistil import recipe_reference
+from tfdistil.distill.noise import NOISE
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
@@ -39,8 +40,8 @@ def test_every_key_has_a_row_with_a_meaning(text):
             assert all(row.rstrip(" |").count(" | ") >= 3 for row in rows), f"{place}.{name}"
 
 
-def test_every_student_transform_and_loss_has_a_row(text):
-    for name in (*STUDENTS, *TRANSFORMS, *OBJECTIVES):
+def test_every_student_transform_noise_and_loss_has_a_row(text):
+    for name in (*STUDENTS, *TRANSFORMS, *NOISE, *OBJECTIVES):
         assert f"| `{name}` |" in text
 
 

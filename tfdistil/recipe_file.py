@@ -20,6 +20,7 @@ SHIPPED = Path(__file__).parent / "recipes"
 RENAMED = {
     "twin": "write baseline: true or false",
     "quantized": "write from: NAME and apply: [quantize]",
+    "distortion": "write noise: [{kind: spelling, probability: NUMBER}]",
     "engine": "it is an option: apply: [{kind: quantize, engine: NAME}]",
 }
 """Keys of earlier versions, and what to write now."""

@@ -12,6 +12,7 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from tfdistil.distill.noise import NOISE
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
@@ -51,7 +52,7 @@ def reference() -> str:
     for path, model in parts(Recipe):
         paths.setdefault(model, []).append(path)
     sections = [section(model, places) for model, places in paths.items()]
-    return "\n".join([INTRODUCTION, *sections, students(), transforms(), objectives()])
+    return "\n".join([INTRODUCTION, *sections, students(), transforms(), noise(), objectives()])
 
 
 def parts(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -197,6 +198,15 @@ def transforms() -> str:
     for name, function in sorted(TRANSFORMS.items()):
         keys = signature(function, frozenset({"record", "corpus"}))
         lines.append(f"| `{name}` | {first_line(function)} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def noise() -> str:
+    """All registered noise and its options."""
+    lines = ["## Noise", "", "| kind | is | held out too | options |", "|---|---|---|---|"]
+    for name, kind in sorted(NOISE.items()):
+        keys = signature(kind.function, frozenset({"featurizer"}))
+        lines.append(f"| `{name}` | {first_line(kind.function)} | {show(kind.held_out)} | {keys} |")
     return "\n".join([*lines, ""])
 
 

@@ -17,11 +17,11 @@ from tfdistil.console import ProgressBar
 from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
 from tfdistil.held_out import mlm_sets, sets_of
-from tfdistil.models.masked_language import copy_body, masking_for, with_mlm_head
+from tfdistil.models.masked_language import copy_body, with_mlm_head
 from tfdistil.models.record import ModelRecord
 from tfdistil.runs import Run
 from tfdistil.schema.models import FineTuneSpec, ScratchSpec
-from tfdistil.schema.stages import PASSES, OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.schema.stages import PASSES, NoiseSpec, OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 
 def schedule_of(work: Run, models: Mapping[str, Any], name: str) -> Schedule:
@@ -72,7 +72,6 @@ def _pretrain(
         return {}
     seed, body = work.recipe.seed_of(name), f"{name}.body"
     encoder = with_mlm_head(record, seed)
-    masking = masking_for(record, spec.probability)
     own = Schedule(
         {body: encoder},
         mlm_sets(work.corpus, seed),
@@ -80,11 +79,11 @@ def _pretrain(
         work.folder.path,
         seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(work.screen, phase, updates)],
-        transforms={"mlm": masking, "mlm_held_out": masking},
     )
     stage = StageSpec(
         name="pretrain",
         terms=[TermSpec(loss="masked_lm", stream="mlm", head="logits")],
+        noise=[NoiseSpec(kind="masking", probability=spec.probability)],
         teacher=None,
         student=body,
         optimizer=OptimizerSpec(

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.evaluate import Predictor
-from tfdistil.distill.masking import mask_pieces
 from tfdistil.distill.schedule import Schedule
+from tfdistil.distill.streams import Stream
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
@@ -404,7 +404,16 @@ def term(**options) -> list[TermSpec]:
             {"teacher": "student"},
             "stage 'joint': term logit_mse.tags.train+transfer reads 'logits/tags' off 'student'",
         ),
-        ({"distortion": 0.1}, "has distortion, but 'student' does not hash words"),
+        ({"noise": ["spelling"]}, "stage 'joint': noise: spelling: the student does not hash"),
+        ({"noise": ["fog"]}, "stage 'joint': noise: unknown noise 'fog'"),
+        (
+            {"terms": term(loss="cross_entropy", align="piece")},
+            "reads the target 'tags' with align: piece; there is none of that alignment",
+        ),
+        (
+            {"terms": term(loss="cross_entropy", target="mlm"), "noise": ["masking"]},
+            "reads the target 'mlm' with align: unit; there is tags of that alignment",
+        ),
         ({"stop": StopSpec(monitor="loss", on="nowhere")}, "draws from 'nowhere', but there is"),
     ],
 )
@@ -417,10 +426,67 @@ def test_what_a_stage_asks_for_in_vain_is_said_before_anything_is_made(make, opt
     assert list(schedule.folder.iterdir()) == []
 
 
-def test_what_is_masked_cannot_be_pooled(make):
-    schedule = make(transforms={"transfer": mask_pieces(4, 20, frozenset())})
-    with pytest.raises(RecipeError, match="cannot be pooled, one is transformed"):
-        schedule.run([stage()])
+def test_a_target_of_pieces_needs_noise_that_makes_it(make, encoder_student):
+    terms = term(loss="masked_lm", stream="train", head="logits")
+    schedule = make(models={"student": encoder_student})
+    with pytest.raises(RecipeError, match=r"noise: \[masking\] makes it of every piece"):
+        schedule.check(stage(terms=terms, stop=StopSpec(monitor="loss")))
+    masked = stage(terms=terms, stop=StopSpec(monitor="loss"), noise=["masking"])
+    assert schedule.check(masked).noise.targets == ("mlm",)
+
+
+@pytest.fixture
+def encoder_student(teacher):
+    model = scratch_encoder(13, width=8, layers=1, max_positions=48, mlm=True, seed=3)
+    return SimpleNamespace(model=model, featurizer=teacher.featurizer)
+
+
+def seen_by(schedule, monkeypatch, **options) -> dict[str, list]:
+    """The batches that training and selection draw in a stage of two passes."""
+    seen = {"training": [], "held_out": []}
+    batch = Stream.batch
+
+    def note(stream, chosen, generator):
+        held_out = stream.rows is schedule.rows("student", "transfer_held_out")
+        found = batch(stream, chosen, generator)
+        seen["held_out" if held_out else "training"].append((stream.rows.inputs(chosen), found))
+        return found
+
+    monkeypatch.setattr(Stream, "batch", note)
+    schedule.run([stage(**options)])
+    return seen
+
+
+def changed(seen) -> list[bool]:
+    return [(plain["input_ids"] != found["input_ids"]).any() for plain, found in seen]
+
+
+def test_masks_are_the_same_at_every_check(make, encoder_student, monkeypatch):
+    """And others in each pass over what is trained on."""
+    seen = seen_by(
+        make(models={"student": encoder_student}),
+        monkeypatch,
+        terms=term(loss="masked_lm", stream="train", head="logits"),
+        noise=[{"kind": "masking", "probability": 0.5}],
+        stop=StopSpec(epochs=2, monitor="loss", on="transfer_held_out"),
+    )
+    (first, *others) = [found["input_ids"] for _, found in seen["held_out"]]
+    # Three checks; draws that are made ahead and not used are others.
+    assert sum(np.array_equal(first, other) for other in others) >= 3
+    assert all(changed(seen["held_out"]))
+    assert all(changed(seen["training"]))
+    assert all("target/mlm" in found for _, found in seen["training"])
+
+
+def test_hidden_words_are_for_training_only(make, monkeypatch):
+    seen = seen_by(
+        make(),
+        monkeypatch,
+        noise=[{"kind": "word_dropout", "probability": 0.5}],
+        stop=StopSpec(epochs=2, monitor="loss", on="transfer_held_out"),
+    )
+    assert not any(changed(seen["held_out"]))
+    assert sum(changed(seen["training"])) > 0.9 * len(seen["training"])
 
 
 def test_terms_on_pieces_need_one_tokenizer(make, monkeypatch):

@@ -89,21 +89,19 @@ def test_a_pool_is_its_parts_in_order(make_examples, make_rows, task):
     assert concatenate_rows([whole]) is whole
 
 
-def test_a_batch_has_targets_signals_and_the_transform(
-    make_examples, make_rows, task, teacher, tmp_path
-):
+def test_a_batch_has_targets_signals_and_noise(make_examples, make_rows, task, teacher, tmp_path):
     examples = make_examples(9, seed=1)
     store_signals(teacher.model, make_rows(examples, "words"), ["logits/tags"], tmp_path / "c")
     rows = make_rows(examples)
     seen = []
 
-    def noise(batch, chosen, generator):
-        assert len(chosen) == len(batch["input_ids"])
+    def noise(batch, words, generator):
+        assert words == [examples[2].words, examples[5].words]
         seen.append(sorted(batch))
         ids = np.where(batch["attention_mask"] == 1, generator.integers(5, 9), 0)
         return {**batch, "input_ids": ids.astype(np.int32)}
 
-    stream = Stream(rows, task.outputs, load_signals(tmp_path / "c", rows), noise)
+    stream = Stream(rows, task.outputs, load_signals(tmp_path / "c", rows), (noise,))
     generator = np.random.default_rng(0)
     first, second = (stream.batch([2, 5], generator) for _ in range(2))
     inputs = rows.inputs([2, 5])
@@ -112,7 +110,7 @@ def test_a_batch_has_targets_signals_and_the_transform(
     np.testing.assert_array_equal(
         first["target/tags"], rows.target("tags", "word", [2, 5], inputs["units"].shape[1])
     )
-    # The signals are those of the text as it was, whatever the transform did to it.
+    # The signals are those of the text as it was, whatever the noise did to it.
     np.testing.assert_array_equal(first["teacher/logits/tags"], second["teacher/logits/tags"])
     draws = [stream.batch([2, 5], generator)["input_ids"].tolist() for _ in range(8)]
     assert len({str(ids) for ids in draws}) > 1  # drawn afresh

@@ -71,7 +71,7 @@ distill:
       - {loss: soft_cross_entropy, stream: [train, augmented, transfer]}
     optimizer: {high: 1.0e-2}
     batch_size: 16
-    distortion: 0.2
+    noise: [{kind: spelling, probability: 0.2}]
     stop: {updates: 90, every: 30}
   - {name: quantized, terms: *terms, batch_size: 16, stop: {updates: 20, every: 10}}
   - name: settled

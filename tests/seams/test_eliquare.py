@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tfdistil.distill.masking import masking
+from tfdistil.distill.noise import NOISE, noise
 from tfdistil.distill.objectives import masked_mean, objective
+from tfdistil.distill.rows import bucketed_batches
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import Encoder
-from tfdistil.models.masked_language import masking_for
 from tfdistil.tasks import Tags
 
 MODELS = """
@@ -27,6 +29,7 @@ STAGES = """
          student_signal: "{head}/mlm", teacher_signal: "{teacher_head}/mlm", align: piece}
       - {loss: hidden_cosine, stream: transfer, weight: 1, head: logits, layers: [[2, 4]]}
       - {loss: masked_lm, stream: transfer, weight: 2, head: logits}
+    noise: [{kind: watched, probability: 0.3}]
     optimizer: {high: 1.0e-2}
     batch_size: 8
     stop: {epochs: 8, monitor: loss, on: transfer_held_out}
@@ -82,23 +85,44 @@ def sets(corpus):
 
 
 class Draws:
-    """A transform that remembers what it was given and what came of it."""
+    """Masking that remembers what it was given and what came of it."""
 
-    def __init__(self, transform):
-        self.transform, self.texts, self.batches = transform, [], []
+    def __init__(self):
+        self.pairs = []
 
-    def __call__(self, batch, chosen, generator):
-        self.texts.append(batch["input_ids"])
-        self.batches.append(self.transform(batch, chosen, generator))
-        return self.batches[-1]
+    def masking(self, featurizer, probability=0.15):
+        mask = masking(featurizer, probability)
 
-    def versions(self):
-        """Each text with all it was masked to."""
-        found = defaultdict(set)
-        for text, batch in zip(self.texts, self.batches, strict=True):
-            for before, after in zip(text, batch["input_ids"], strict=True):
-                found[before.tobytes()].add(after.tobytes())
-        return found
+        def transform(batch, words, generator):
+            self.pairs.append((batch["input_ids"], mask(batch, words, generator)))
+            return self.pairs[-1][1]
+
+        return transform
+
+    def of(self, text):
+        """What one batch of texts was masked to, each time, and all the others."""
+        same = [np.array_equal(before, text) for before, _ in self.pairs]
+        found = {True: [], False: []}
+        for is_it, pair in zip(same, self.pairs, strict=True):
+            found[is_it].append(pair)
+        return [after for _, after in found[True]], found[False]
+
+
+def versions(pairs):
+    """Each text with all it was masked to."""
+    found = defaultdict(set)
+    for texts, batch in pairs:
+        for before, after in zip(texts, batch["input_ids"], strict=True):
+            found[before.tobytes()].add(after.tobytes())
+    return found
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    monkeypatch.setattr("tfdistil.distill.noise.NOISE", dict(NOISE))
+    watched = Draws()
+    noise("watched", held_out=True, targets=["mlm"])(watched.masking)
+    return watched
 
 
 def log_softmax(x):
@@ -123,22 +147,24 @@ def equation_8(models, batch, seen_by_teacher):
 
 
 def test_teacher_and_student_see_the_same_fresh_masks(
-    recipe, models, sets, tmp_path, curves, watch
+    recipe, models, sets, tmp_path, curves, watch, draws
 ):
     stages = recipe(MODELS, STAGES, head="logits").distill
-    draws = {name: Draws(masking_for(models["teacher"], 0.3)) for name in sets}
     teacher, student = (models[name].model for name in ("teacher", "student"))
     start, of_teacher = student.get_weights(), teacher.get_weights()
-    schedule = Schedule(
-        models, sets, Tags(("O",)), tmp_path, seed=3, callbacks=watch, transforms=draws
-    )
+    schedule = Schedule(models, sets, Tags(("O",)), tmp_path, seed=3, callbacks=watch)
     assert schedule.run(stages) == {"student": 8 * 5}
     curve = curves(schedule)("language")
 
     # What is trained on is drawn afresh, what is selected on is the same at every check.
-    assert len(draws["transfer"].batches) >= 8 * 5
-    assert all(len(masked) > 1 for masked in draws["transfer"].versions().values())
-    batch, text = draws["transfer_held_out"].batches[0], draws["transfer_held_out"].texts[0]
+    rows = schedule.rows("student", "transfer_held_out")
+    (order,) = bucketed_batches(rows.lengths, 8, None)
+    text = rows.inputs(order)["input_ids"]
+    (batch, *again), training = draws.of(text)
+    repeated = [np.array_equal(batch["input_ids"], other["input_ids"]) for other in again]
+    assert sum(repeated) >= 9  # the other draws are those that are made ahead and not used
+    assert len(training) >= 8 * 5
+    assert all(len(masked) > 1 for masked in versions(training).values())
     assert (batch["input_ids"] != text).any()
     best = equation_8(models, batch, batch["input_ids"])
     assert min(curve) == pytest.approx(best, rel=1e-4)

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
-
 from tfdistil.data.example import Example
 from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
+from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.streams import Stream
 from tfdistil.distill.terms import Term, bind_terms, stream_key
 from tfdistil.errors import RecipeError
+from tfdistil.printable import listed
 from tfdistil.schema.stages import StageSpec
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
@@ -44,6 +43,7 @@ class BoundStage:
         teacher: gives signals; None where no term needs one.
         terms: with the signals they read.
         pools: by the key of each stream, the sets that it draws from; none of them is empty.
+        noise: what changes its batches.
         phases: in order.
         head: that the dev metric is read off; None where a loss decides and no one head is named.
     """
@@ -53,6 +53,7 @@ class BoundStage:
     teacher: FeaturizedModel | None
     terms: tuple[Term, ...]
     pools: Mapping[str, tuple[str, ...]]
+    noise: BoundNoise
     phases: tuple[Phase, ...]
     head: str | None
 
@@ -89,8 +90,9 @@ def bind_stage(
 
     Raises:
         RecipeError: an unknown objective, output or layer group, a set that is empty, a signal that
-            the teacher or the student does not give, a term on pieces whose models have different
-            tokenizers, or a dev metric of which it is not said which head it is read off.
+            the teacher or the student does not give, noise or a target that there is not, a term
+            on pieces whose models have different tokenizers, or a dev metric of which it is not
+            said which head it is read off.
     """
     terms = tuple(bind_terms(spec.terms, task.outputs, _first_head(models, spec.teacher)))
     if spec.teacher is None and any(term.teacher for term in terms):
@@ -102,16 +104,14 @@ def bind_stage(
         _check_signals(spec, what, models, spec.student, term.student)
         _check_signals(spec, what, models, spec.teacher or "", term.teacher)
     student = models[spec.student]
-    if spec.distortion and not hasattr(student.featurizer, "hashes"):
-        raise RecipeError(
-            f"stage {spec.name!r} has distortion, but {spec.student!r} does not hash words"
-        )
+    noise = _noise(spec, student, terms, task)
     return BoundStage(
         spec,
         student,
         _teacher(spec, models, terms),
         terms,
         pools,
+        noise,
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered),
     )
@@ -182,6 +182,29 @@ def _teacher(
     return teacher
 
 
+def _noise(
+    spec: StageSpec, student: FeaturizedModel, terms: Sequence[Term], task: Task
+) -> BoundNoise:
+    """What changes the batches; it makes the targets that the terms read of every piece."""
+    try:
+        noise = bind_noise(spec.noise, student.featurizer)
+    except RecipeError as error:
+        raise RecipeError(f"stage {spec.name!r}: noise: {error}") from None
+    known = {"unit": [output.name for output in task.outputs], "piece": noise.targets}
+    for term in terms:
+        there = known[term.align]
+        if term.target is not None and term.target not in there:
+            makers = [
+                f"noise: [{name}]" for name, kind in NOISE.items() if term.target in kind.targets
+            ]
+            raise RecipeError(
+                f"stage {spec.name!r}: term {term.label} reads the target {term.target!r} with "
+                f"align: {term.align}; there is {listed(there) or 'none'} of that alignment"
+                + "".join(f", and {maker} makes it of every piece" for maker in makers)
+            )
+    return noise
+
+
 def _phases(
     spec: StageSpec,
     student: FeaturizedModel,
@@ -194,9 +217,8 @@ def _phases(
     if spec.groups is None and spec.unfreeze == "at_once":
         return tuple(phases(spec, groups))
     rows = encode_rows(examples[:1], student.featurizer, task)
-    batch = Stream(rows, task.outputs).batch([0], np.random.default_rng(0))
     signals = {name for term in terms for name in term.student}
-    return tuple(phases(spec, groups, reached_groups(student.model, signals, batch)))
+    return tuple(phases(spec, groups, reached_groups(student.model, signals, rows.inputs([0]))))
 
 
 def _dev_head(

@@ -3,11 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tfdistil.distill.streams import Batch, Transform
 from tfdistil.tasks import IGNORE
+
+
+def masking(featurizer: Any, probability: float = 0.15) -> Transform:
+    """Pieces to be guessed, for masked-language training: see `mask_pieces`.
+
+    Args:
+        featurizer: of word pieces, whose special ones are never chosen.
+        probability: share of the pieces that is chosen.
+
+    Raises:
+        ValueError: no probability, or a tokenizer without a mask piece, or none at all.
+    """
+    check_share(probability)
+    mask = mask_piece(featurizer)
+    special = (featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
+    vocabulary = featurizer.tokenizer.get_vocab_size()
+    return mask_pieces(mask, vocabulary, frozenset(special), probability)
+
+
+def check_share(probability: float) -> None:
+    """Raises ValueError where a probability is none."""
+    if not 0 <= probability <= 1:
+        raise ValueError(f"option 'probability' is {probability}, expected 0 to 1")
+
+
+def mask_piece(featurizer: Any) -> int:
+    """The id of the piece that stands for one that is hidden.
+
+    Raises:
+        ValueError: a tokenizer without it, or none at all.
+    """
+    tokenizer = getattr(featurizer, "tokenizer", None)
+    if tokenizer is None:
+        raise ValueError("the student has no word pieces, so there is no piece [MASK]")
+    found = [tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>")]
+    known = [piece for piece in found if piece is not None]
+    if not known:
+        raise ValueError("the tokenizer has neither the piece [MASK] nor <mask>")
+    return known[0]
 
 
 def mask_pieces(
@@ -30,9 +70,9 @@ def mask_pieces(
     """
 
     def transform(
-        batch: Batch, chosen_rows: Sequence[int] | np.ndarray, generator: np.random.Generator
+        batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
     ) -> Batch:
-        del chosen_rows
+        del words
         ids = batch["input_ids"]
         open_to_choice = (batch["attention_mask"] == 1) & ~np.isin(ids, list(special))
         chosen = open_to_choice & (generator.random(ids.shape) < probability)

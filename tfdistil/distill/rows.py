@@ -23,6 +23,7 @@ class Rows:
         targets: per example, output name to ids per unit (``[units]``) or a scalar.
         unit_counts: units of each example over all its windows, int64 ``[examples]``.
         padding: the value of padding for each model input.
+        texts: the words of each example.
     """
 
     windows: tuple[Window, ...]
@@ -31,6 +32,7 @@ class Rows:
     targets: tuple[dict[str, np.ndarray], ...]
     unit_counts: np.ndarray
     padding: dict[str, int]
+    texts: tuple[Sequence[str], ...]
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -85,6 +87,10 @@ class Rows:
             if ids is not None:
                 target[i, : len(self.windows[row].units)] = ids[self.unit_range(row)]
         return target
+
+    def words(self, rows: Sequence[int] | np.ndarray) -> list[Sequence[str]]:
+        """The words that each of some rows owns."""
+        return [self.texts[self.example[row]][slice(*self.windows[row].words)] for row in rows]
 
     def unit_range(self, row: int) -> slice:
         """The row's part of its example's units."""
@@ -142,6 +148,7 @@ def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task 
         tuple(targets),
         np.array(unit_counts, np.int64),
         featurizer.padding,
+        tuple(example.words for example in examples),
     )
 
 

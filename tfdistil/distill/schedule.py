@@ -7,14 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
-from tfdistil.distill.distortion import distort_words
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
@@ -28,7 +26,6 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
-from tfdistil.errors import RecipeError
 from tfdistil.files import new_file, read_json, write_json
 from tfdistil.progress import Counter, silent
 from tfdistil.schema.stages import StageSpec
@@ -49,7 +46,6 @@ class Schedule:
         seed: of the order of the data.
         callbacks: Keras callbacks for each phase, such as a progress bar.
         counter: shows how far the teacher's signals are.
-        transforms: set name to a change of its batches, drawn afresh each time (masking, noise).
         head: the head that is delivered, see `dev_head`.
 
     Attributes:
@@ -66,12 +62,11 @@ class Schedule:
         seed: int,
         callbacks: Callbacks = lambda phase, updates: [],
         counter: Counter = silent,
-        transforms: Mapping[str, Transform] | None = None,
         head: str = "labels",
     ):
         self.models, self.sets, self.task, self.folder = models, dict(sets), task, folder
         self.seed, self.callbacks, self.counter = seed, callbacks, counter
-        self.transforms, self.head = dict(transforms or {}), head
+        self.head = head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
@@ -100,10 +95,14 @@ class Schedule:
 
     def _stage(self, spec: StageSpec) -> list[PhaseResult]:
         stage = self.check(spec)
-        streams = {key: self._stream(stage, pool, [key]) for key, pool in stage.pools.items()}
+        streams = {
+            key: self._stream(stage, pool, [key], stage.noise.training)
+            for key, pool in stage.pools.items()
+        }
         metric = floor = held_out = None
         if spec.stop.monitor == "loss":
-            held_out = self._stream(stage, (spec.stop.on,), list(stage.pools), noise=False)
+            pool, keys = (spec.stop.on,), list(stage.pools)
+            held_out = self._stream(stage, pool, keys, stage.noise.held_out)
         else:
             metric = self._metric(stage)
             floor = constant_score(self.task, examples_of(self.sets, "dev"))
@@ -155,27 +154,16 @@ class Schedule:
         return self._rows[model, name]
 
     def _stream(
-        self, stage: BoundStage, pool: Sequence[str], keys: Sequence[str], noise: bool = True
+        self,
+        stage: BoundStage,
+        pool: Sequence[str],
+        keys: Sequence[str],
+        noise: tuple[Transform, ...],
     ) -> Stream:
         """A pool of sets, with what the terms on the streams of these keys need."""
         rows = concatenate_rows([self.rows(stage.spec.student, name) for name in pool])
         signals = self._signals(stage, pool, stage.teacher_signals(keys))
-        return Stream(rows, self.task.outputs, signals, self._transform(stage, pool, rows, noise))
-
-    def _transform(
-        self, stage: BoundStage, pool: Sequence[str], rows: Rows, noise: bool
-    ) -> Transform | None:
-        """What changes the batches of a pool: that of its set, or the stage's distortion."""
-        changed = [self.transforms[name] for name in pool if name in self.transforms]
-        if changed and len(pool) > 1:
-            raise RecipeError(
-                f"stage {stage.spec.name!r}: {pool} cannot be pooled, one is transformed"
-            )
-        if not stage.spec.distortion or not noise:
-            return changed[0] if changed else None
-        words = [example.words for name in pool for example in self.sets[name]]
-        featurizer: Any = stage.student.featurizer
-        return distort_words(rows, words, featurizer.hashes, stage.spec.distortion)
+        return Stream(rows, self.task.outputs, signals, noise)
 
     def _signals(
         self, stage: BoundStage, pool: Sequence[str], names: Sequence[str]

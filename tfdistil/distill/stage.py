@@ -141,7 +141,7 @@ def _after_settling(
 
     So the best weights are chosen with the statistics that are kept with them.
     """
-    plain = {key: replace(s, signals=None, transform=None) for key, s in streams.items()}
+    plain = {key: replace(s, signals=None, noise=()) for key, s in streams.items()}
     batches = StreamBatches(plain, batch_size, seed=0)
     count = min(batches.steps, -(-SETTLED_ROWS // batch_size))
 

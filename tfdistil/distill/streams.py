@@ -14,8 +14,8 @@ from tfdistil.distill.signals import TeacherSignals
 from tfdistil.tasks import Output
 
 Batch = dict[str, np.ndarray]
-Transform = Callable[[Batch, Sequence[int] | np.ndarray, np.random.Generator], Batch]
-"""A batch, the rows that are in it and a generator to a changed batch."""
+Transform = Callable[[Batch, Sequence[Sequence[str]], np.random.Generator], Batch]
+"""A batch, the words that each of its rows owns and a generator to a changed batch."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Stream:
         rows: encoded for the student.
         outputs: outputs of the task whose targets go into the batch.
         signals: teacher signals for the rows, or None where no term needs them.
-        transform: changes a batch afresh each time it is drawn (masking, noise). ``signals`` are
+        noise: changes a batch afresh each time it is drawn, one after the other. ``signals`` are
             those of the text as it was; a teacher in the step sees what the student sees.
     """
 
     rows: Rows
     outputs: tuple[Output, ...] = ()
     signals: TeacherSignals | None = None
-    transform: Transform | None = None
+    noise: tuple[Transform, ...] = ()
 
     def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
         """One padded batch: inputs, ``target/<output>`` and ``teacher/<signal>``."""
@@ -43,8 +43,8 @@ class Stream:
             batch[f"target/{output.name}"] = self.rows.target(
                 output.name, output.level, chosen, units
             )
-        if self.transform is not None:
-            batch = self.transform(batch, chosen, generator)
+        for transform in self.noise:
+            batch = transform(batch, self.rows.words(chosen), generator)
         if self.signals is not None:
             for name, array in self.signals.batch(self.rows, chosen, batch).items():
                 batch[f"teacher/{name}"] = array
@@ -63,6 +63,7 @@ def concatenate_rows(parts: Sequence[Rows]) -> Rows:
         tuple(target for p in parts for target in p.targets),
         np.concatenate([p.unit_counts for p in parts]),
         parts[0].padding,
+        tuple(text for p in parts for text in p.texts),
     )
 
 
@@ -76,7 +77,7 @@ class StreamBatches:
     Attributes:
         streams: by the key the terms use.
         batch_size: rows of each stream in a batch.
-        seed: of the order and of the transforms.
+        seed: of the order and of the noise.
         shuffle: False draws in order of length, for evaluation.
     """
 

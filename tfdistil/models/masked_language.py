@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tfdistil.distill.masking import mask_pieces
-from tfdistil.distill.streams import Transform
 from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
-from tfdistil.errors import CheckpointError
 from tfdistil.models.record import ModelRecord
 
 
@@ -23,17 +18,3 @@ def copy_body(source: Encoder, target: Encoder) -> None:
     """Copy all weights but those of the heads."""
     names = [name for name, _ in target.layer_groups() if name != "heads"]
     copy_groups(source, target, dict(zip(names, names, strict=True)))
-
-
-def masking_for(record: ModelRecord, probability: float) -> Transform:
-    """Masking with the encoder's own special pieces.
-
-    Raises:
-        CheckpointError: a tokenizer without ``[MASK]``.
-    """
-    featurizer: Any = record.featurizer
-    mask = featurizer.tokenizer.token_to_id("[MASK]")
-    if mask is None:
-        raise CheckpointError("pre-training needs a tokenizer with the piece [MASK]")
-    special = (featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
-    return mask_pieces(mask, record.model.config.vocabulary, frozenset(special), probability)

@@ -148,6 +148,12 @@ class TermSpec(OpenPart):
         return (self.stream,) if isinstance(self.stream, str) else tuple(self.stream)
 
 
+class NoiseSpec(OpenPart):
+    """A change of batches. Keys beyond the named one are options of the kind."""
+
+    kind: str = Field(description="registered noise: `masking`, `spelling`, `word_dropout`")
+
+
 class StageSpec(Part):
     """Terms over streams, the layer groups they train, an optimizer and a stopping rule."""
 
@@ -170,8 +176,10 @@ class StageSpec(Part):
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
     batch_size: Rows = Field(32, description="rows of each stream in a step")
-    distortion: Float = Field(
-        0.0, ge=0, le=1, description="share of hashed words with a spelling mistake, drawn afresh"
+    noise: list[NoiseSpec] = Field(
+        [],
+        description="what changes the batches, drawn afresh each time, in order; a bare word is a "
+        "kind. Stored signals of the teacher are those of the text as it was",
     )
     accumulate: Rows = Field(
         1, description="steps whose gradients are averaged for one update, to save memory"
@@ -180,6 +188,13 @@ class StageSpec(Part):
     signals: Literal["cached", "live"] = Field(
         "cached", description="`live`: the teacher runs in each step instead of once"
     )
+
+    @field_validator("noise", mode="before")
+    @classmethod
+    def _bare_words(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [{"kind": item} if isinstance(item, str) else item for item in value]
 
     @model_validator(mode="after")
     def _groups_have_phases(self) -> StageSpec:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tfdistil.data.example import Example
-from tfdistil.distill.distortion import distort, distort_words
 from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.spelling import distort, spelling
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 SPEC = ProjectionSpec(families=(("murmur", 32),), eos=True)
@@ -29,10 +29,10 @@ def featurizer() -> ProjectionFeaturizer:
 def made(featurizer, probability: float, seed: int = 0):
     rows = encode_rows(EXAMPLES, featurizer, None)
     chosen = list(range(len(rows)))[::-1]
-    words = [example.words for example in EXAMPLES]
-    transform = distort_words(rows, words, featurizer.hashes, probability)
+    transform = spelling(featurizer, probability)
     before = rows.inputs(chosen)
-    return rows, chosen, before, transform(before, chosen, np.random.default_rng(seed))
+    after = transform(before, rows.words(chosen), np.random.default_rng(seed))
+    return rows, chosen, before, after
 
 
 def test_a_word_loses_moves_or_copies_one_character():
@@ -67,7 +67,7 @@ def test_every_word_that_is_struck_is_hashed_anew_and_nothing_else_is(featurizer
 
 
 def test_a_struck_word_is_what_distort_makes_of_it(featurizer, monkeypatch):
-    monkeypatch.setattr("tfdistil.distill.distortion.distort", lambda word, _: word.upper() + "!")
+    monkeypatch.setattr("tfdistil.distill.spelling.distort", lambda word, _: word.upper() + "!")
     rows, chosen, _, after = made(featurizer, 1.0)
     for place, row in enumerate(chosen):
         window, words = rows.windows[row], EXAMPLES[rows.example[row]].words

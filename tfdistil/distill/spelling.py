@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from tfdistil.distill.rows import Rows
+from tfdistil.distill.masking import check_share
 from tfdistil.distill.streams import Batch, Transform
 
 
@@ -25,41 +26,38 @@ def distort(word: str, generator: np.random.Generator) -> str:
     return kept[:to] + word[at] + kept[to:]
 
 
-def distort_words(
-    rows: Rows,
-    words: Sequence[Sequence[str]],
-    hashes: Callable[[Sequence[str]], np.ndarray],
-    probability: float,
-) -> Transform:
-    """Noise on words as a transform of batches; targets and teacher signals stay.
+def spelling(featurizer: Any, probability: float = 0.1) -> Transform:
+    """Spelling mistakes in hashed words; targets and the teacher's signals stay.
 
     The deletions, insertions and moves of pQRNN's published projection operator.
 
     Args:
-        rows: encoded by a featurizer with one position for each word.
-        words: those of each example.
-        hashes: words to their rows of the input ``fingerprint``.
+        featurizer: gives ``hashes`` and one position for each word.
         probability: of each word to be distorted.
 
     Returns:
         A transform that replaces ``fingerprint``.
+
+    Raises:
+        ValueError: no probability, or a featurizer that does not hash words.
     """
+    check_share(probability)
+    if not hasattr(featurizer, "hashes"):
+        raise ValueError("the student does not hash words; word pieces have no spelling to change")
 
     def transform(
-        batch: Batch, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator
+        batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
     ) -> Batch:
         struck = (generator.random(batch["units"].shape) < probability) & (batch["unit_mask"] == 1)
         row, unit = np.nonzero(struck)
         if not len(row):
             return batch
-        windows = [rows.windows[index] for index in chosen]
-        texts = [words[rows.example[index]] for index in chosen]
         noisy = [
-            distort(texts[r][windows[r].words[0] + u], generator)
+            distort(words[r][u], generator)
             for r, u in zip(row.tolist(), unit.tolist(), strict=True)
         ]
         fingerprint = batch["fingerprint"].copy()
-        fingerprint[row, batch["units"][row, unit]] = hashes(noisy)
+        fingerprint[row, batch["units"][row, unit]] = featurizer.hashes(noisy)
         return {**batch, "fingerprint": fingerprint}
 
     return transform

@@ -1,0 +1,82 @@
+"""Word dropout: whole words hidden from the student afresh each time a batch is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfdistil.distill.masking import check_share, mask_piece
+from tfdistil.distill.streams import Batch, Transform
+
+Struck = list[np.ndarray]
+"""For each row, which of its words are hidden, bool ``[words]``."""
+
+
+def word_dropout(featurizer: Any, probability: float = 0.1) -> Transform:
+    """Whole words hidden: all their pieces become the mask piece, a hashed word becomes zeros.
+
+    Targets and the teacher's signals stay, so the student learns to tag a word by its context (Dai
+    and Le 2015, Section 3.3). Words that another window of a long text owns, and the second text of
+    a pair, are not hidden.
+
+    Args:
+        featurizer: of word pieces with a mask piece, or of hashed words.
+        probability: of each word to be hidden.
+
+    Returns:
+        A transform that replaces ``input_ids`` or ``fingerprint``.
+
+    Raises:
+        ValueError: no probability, a featurizer of another kind, or no mask piece.
+    """
+    check_share(probability)
+    if featurizer.kind not in HIDE:
+        raise ValueError(f"words of {featurizer.kind!r} cannot be hidden; those of {[*HIDE]} can")
+    hide = HIDE[featurizer.kind](featurizer)
+
+    def transform(
+        batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
+    ) -> Batch:
+        struck = [generator.random(len(own)) < probability for own in words]
+        return {**batch, **hide(batch, words, struck)}
+
+    return transform
+
+
+def _pieces(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
+    mask = mask_piece(featurizer)
+    ends = [featurizer.cls, featurizer.sep, featurizer.pad]
+
+    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
+        ids = batch["input_ids"].copy()
+        known = featurizer.pieces(word for own in words for word in own)
+        for row, (own, hidden) in enumerate(zip(words, struck, strict=True)):
+            if not len(own):
+                continue
+            # The words that a row owns stand one after the other; the last may have been cut.
+            start = batch["units"][row, 0]
+            chosen = np.repeat(hidden, [len(known[word]) for word in own])
+            place = ids[row, start : start + len(chosen)]
+            inside = np.cumsum(np.isin(place, ends)) == 0
+            place[chosen[: len(place)] & inside] = mask
+        return {"input_ids": ids}
+
+    return hide
+
+
+def _hashes(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
+    zero = featurizer.padding["fingerprint"]
+
+    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
+        fingerprint = batch["fingerprint"].copy()
+        for row, hidden in enumerate(struck):
+            fingerprint[row, batch["units"][row, : len(hidden)][hidden]] = zero
+        return {"fingerprint": fingerprint}
+
+    return hide
+
+
+HIDE = {"subwords": _pieces, "projection": _hashes}
+"""How words are hidden, by the kind of the featurizer."""
