@@ -66,7 +66,7 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     from tfdistil.distill.bound_stage import bind_stage
     from tfdistil.distill.rows import encode_rows
     from tfdistil.distill.stage import run_stage
-    from tfdistil.distill.streams import Stream
+    from tfdistil.distill.streams import RowStream
     from tfdistil.models.graph import Models
     from tfdistil.recipe_file import load_recipe
     from tfdistil.schema.models import EncoderSpec
@@ -94,7 +94,7 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     start = time.perf_counter()
     run_stage(
         bind_stage(stage, {name: model}, corpus.sets(), corpus.task),
-        {"train": Stream(rows, corpus.task.outputs)},
+        {"train": RowStream(rows, corpus.task.outputs)},
         seed=found.seed,
         metric=lambda: 0.0,
         callbacks=lambda phase, planned: [_marking(marks)],

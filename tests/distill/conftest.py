@@ -192,12 +192,19 @@ def make_rows(make_featurizer, task):
 
 
 @pytest.fixture
-def bind(make_examples, make_featurizer, task):
-    """``(stage, student)`` to the stage bound to the student, which sees word pieces."""
+def bind_with(make_examples, make_featurizer, task):
+    """``(stage, student, teacher)`` to the stage bound to them; the student sees word pieces."""
 
-    def run(stage: StageSpec, student: Any) -> BoundStage:
+    def run(stage: StageSpec, student: Any, teacher: Model | None) -> BoundStage:
         models = {stage.student: Model(student, make_featurizer("pieces"))}
+        models |= {} if teacher is None else {"teacher": teacher}
         sets = {name: make_examples(4, seed=9) for name in ("train", "dev")}
         return bind_stage(stage, models, sets, task)
 
     return run
+
+
+@pytest.fixture
+def bind(bind_with):
+    """``(stage, student)`` to a stage without a teacher."""
+    return lambda stage, student: bind_with(stage, student, None)

@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
-from tfdistil.distill.streams import Stream
+from tfdistil.distill.streams import RowStream
 from tfdistil.distill.terms import bind_terms, stream_key
 from tfdistil.errors import RecipeError
 from tfdistil.schema.stages import TermSpec
@@ -169,7 +169,7 @@ def test_wrong_terms(own_objectives, spec, text):
 def batch(make_examples, make_rows, task, labels):
     """Six sentences with gold tags and random teacher logits, of which some are unlabelled."""
     rows = make_rows(make_examples(6, seed=4))
-    found = Stream(rows, task.outputs).batch(np.arange(len(rows)), np.random.default_rng(0))
+    found = RowStream(rows, task.outputs).batch(np.arange(len(rows)), np.random.default_rng(0))
     teacher = np.random.default_rng(1).normal(size=(*found["units"].shape, labels))
     found["teacher/logits/tags"] = teacher.astype(np.float32)
     found["target/tags"][2] = IGNORE
@@ -220,7 +220,7 @@ def test_means_over_several_batches_are_those_of_all_units(
     """A batch of two short texts does not count as much as one of six."""
     student = make_tagger().model
     rows = make_rows(make_examples(2, seed=5, longest=3))
-    small = Stream(rows, task.outputs).batch([0, 1], np.random.default_rng(0))
+    small = RowStream(rows, task.outputs).batch([0, 1], np.random.default_rng(0))
     logits = np.random.default_rng(2).normal(size=(*small["units"].shape, 5)) * 5
     size = batch["teacher/logits/tags"].shape[-1]
     small["teacher/logits/tags"] = logits[..., :size].astype(np.float32)

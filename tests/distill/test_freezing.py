@@ -7,7 +7,7 @@ import pytest
 
 from tfdistil.distill.freezing import Phase, phases, set_trainable
 from tfdistil.distill.stage import run_stage
-from tfdistil.distill.streams import Stream
+from tfdistil.distill.streams import RowStream
 from tfdistil.errors import RecipeError
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
@@ -84,7 +84,7 @@ def train(make_examples, make_rows, task, bind):
 
         run_stage(
             bind(stage(groups=list(groups)), student),
-            {"train": Stream(make_rows(make_examples(40, seed=1)), task.outputs)},
+            {"train": RowStream(make_rows(make_examples(40, seed=1)), task.outputs)},
             seed=3,
             metric=iter(range(100)).__next__,  # later weights are better
             callbacks=keep,

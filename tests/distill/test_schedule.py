@@ -14,7 +14,7 @@ import pytest
 
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.schedule import Schedule
-from tfdistil.distill.streams import Stream
+from tfdistil.distill.streams import RowStream
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
@@ -444,7 +444,7 @@ def encoder_student(teacher):
 def seen_by(schedule, monkeypatch, **options) -> dict[str, list]:
     """The batches that training and selection draw in a stage of two passes."""
     seen = {"training": [], "held_out": []}
-    batch = Stream.batch
+    batch = RowStream.batch
 
     def note(stream, chosen, generator):
         held_out = stream.rows is schedule.rows("student", "transfer_held_out")
@@ -452,7 +452,7 @@ def seen_by(schedule, monkeypatch, **options) -> dict[str, list]:
         seen["held_out" if held_out else "training"].append((stream.rows.inputs(chosen), found))
         return found
 
-    monkeypatch.setattr(Stream, "batch", note)
+    monkeypatch.setattr(RowStream, "batch", note)
     schedule.run([stage(**options)])
     return seen
 

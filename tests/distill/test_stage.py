@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.stage import run_stage
-from tfdistil.distill.streams import Stream
+from tfdistil.distill.streams import RowStream
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 GROUPS = ["heads", "inner", "norm", "embedding"]
@@ -61,7 +61,7 @@ def same(one, other) -> bool:
 
 @pytest.fixture
 def stream(make_examples, make_rows, task):
-    return Stream(make_rows(make_examples(40, seed=1)), task.outputs)
+    return RowStream(make_rows(make_examples(40, seed=1)), task.outputs)
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def test_how_long_and_how_often(make_tagger, run, stop, updates, evaluations):
 
 def test_the_loss_on_held_out_rows_is_minimised(make_tagger, run, make_examples, make_rows, task):
     student = make_tagger().model
-    held_out = Stream(make_rows(make_examples(15, seed=2)), task.outputs)
+    held_out = RowStream(make_rows(make_examples(15, seed=2)), task.outputs)
     rows = []
     spec = stage(stop=StopSpec(epochs=4, monitor="loss"))
     (result,), _ = run(
@@ -203,7 +203,7 @@ def test_the_held_out_loss_is_the_mean_of_all_units_whatever_the_batches(
     student = make_bilstm().model
     labelled = [*make_examples(12, seed=2), *make_examples(5, seed=3, longest=40)]
     unlabelled = [replace(e, tags=None) for e in make_examples(6, seed=4, longest=20)]
-    held_out = Stream(make_rows([*unlabelled, *labelled]), task.outputs)
+    held_out = RowStream(make_rows([*unlabelled, *labelled]), task.outputs)
     values = []
     run(
         stage(stop=StopSpec(updates=1, monitor="loss"), batch_size=batch_size),

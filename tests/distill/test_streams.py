@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.signals import load_signals, store_signals
-from tfdistil.distill.streams import Stream, StreamBatches, concatenate_rows
+from tfdistil.distill.streams import RowStream, StreamBatches, concatenate_rows
 from tfdistil.tasks import IGNORE
 
 
@@ -16,8 +16,8 @@ from tfdistil.tasks import IGNORE
 def make_stream(make_examples, make_rows):
     """``(number, seed, **options)`` to a stream; its ids tell its rows apart."""
 
-    def make(number: int, seed: int, **options) -> Stream:
-        return Stream(make_rows(make_examples(number, seed)), **options)
+    def make(number: int, seed: int, **options) -> RowStream:
+        return RowStream(make_rows(make_examples(number, seed)), **options)
 
     return make
 
@@ -32,7 +32,7 @@ def drawn(batches: StreamBatches, count: int) -> dict[str, list[list[tuple[int, 
     return found
 
 
-def sentences(stream: Stream) -> list[tuple[int, ...]]:
+def sentences(stream: RowStream) -> list[tuple[int, ...]]:
     return sorted(tuple(w.inputs["input_ids"].tolist()) for w in stream.rows.windows)
 
 
@@ -101,7 +101,7 @@ def test_a_batch_has_targets_signals_and_noise(make_examples, make_rows, task, t
         ids = np.where(batch["attention_mask"] == 1, generator.integers(5, 9), 0)
         return {**batch, "input_ids": ids.astype(np.int32)}
 
-    stream = Stream(rows, task.outputs, load_signals(tmp_path / "c", rows), (noise,))
+    stream = RowStream(rows, task.outputs, load_signals(tmp_path / "c", rows), (noise,))
     generator = np.random.default_rng(0)
     first, second = (stream.batch([2, 5], generator) for _ in range(2))
     inputs = rows.inputs([2, 5])

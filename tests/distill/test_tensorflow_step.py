@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfdistil.distill.distiller import Distiller
-from tfdistil.distill.streams import Stream
+from tfdistil.distill.streams import RowStream
 from tfdistil.distill.terms import bind_terms
 from tfdistil.schema.stages import TermSpec
 
@@ -16,7 +16,7 @@ from tfdistil.schema.stages import TermSpec
 @pytest.fixture
 def batch(make_examples, make_rows, task):
     rows = make_rows(make_examples(8, seed=4))
-    stream = Stream(rows, task.outputs)
+    stream = RowStream(rows, task.outputs)
     return {"train": stream.batch(np.arange(len(rows)), np.random.default_rng(0))}
 
 

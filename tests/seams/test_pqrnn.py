@@ -10,7 +10,7 @@ import pytest
 from keras import ops
 
 from tfdistil.distill.schedule import Schedule
-from tfdistil.distill.streams import Stream, concatenate_rows
+from tfdistil.distill.streams import RowStream, concatenate_rows
 from tfdistil.tasks import IGNORE, IntentSlots
 from tfdistil.text.featurizer import Window
 
@@ -275,7 +275,7 @@ def test_gold_intents_reach_the_student_in_training_only(models, sets, task, tmp
     schedule = Schedule(made, sets, task, tmp_path, seed=3)
     rows = concatenate_rows([schedule.rows("float", name) for name in ("train", "augmented")])
     chosen = [0, 1, 2, 24, 25]  # the last two are augmented
-    batch = Stream(rows, task.outputs).batch(chosen, np.random.default_rng(0))
+    batch = RowStream(rows, task.outputs).batch(chosen, np.random.default_rng(0))
     gold = [int(task.targets(example)["intent"]) for example in sets["train"][:3]]
     assert batch["target/intent"].tolist() == [*gold, IGNORE, IGNORE]
 

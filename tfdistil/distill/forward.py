@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfdistil.distill.rows import Rows, bucketed_batches
+from tfdistil.distill.rows import TextRows, bucketed_batches, rows_by_example, units_of
 
 
 class SignalModel(Protocol):
@@ -99,7 +99,7 @@ class SignalReader:
         return tf.function(run, input_signature=[signature])
 
     def examples(
-        self, rows: Rows, batch_size: int = 64
+        self, rows: TextRows, batch_size: int = 64
     ) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """Signals of every example, its windows put back together.
 
@@ -112,13 +112,13 @@ class SignalReader:
             signals of the model itself. Sequence signals of a text in several windows are their
             mean.
         """
-        rows_of = rows.rows_of()
+        rows_of = rows_by_example(rows)
         pending = [len(parts) for parts in rows_of]
         found: dict[int, dict[str, np.ndarray]] = {}
         for batch_rows in bucketed_batches(rows.lengths, batch_size, None):
             signals = self.batch(rows.inputs(batch_rows))
             for i, row in enumerate(batch_rows):
-                found[row] = self.row(signals, i, len(rows.windows[row].units))
+                found[row] = self.row(signals, i, units_of(rows, row))
                 example = int(rows.example[row])
                 pending[example] -= 1
                 if pending[example] == 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,9 +13,61 @@ from tfdistil.tasks import IGNORE, Task
 from tfdistil.text.featurizer import Featurizer, Window
 
 
+class TextRows(Protocol):
+    """Encoded texts, one row for each window: what streams and stored signals rely on.
+
+    `Rows` holds them in memory. They may as well be files, of which only the rows of a batch are
+    read: nothing here gives more than it is asked for but the three arrays of numbers.
+    """
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces in each row, int64 ``[rows]``."""
+
+    @property
+    def example(self) -> np.ndarray:
+        """Index of each row's example, int64 ``[rows]``; the windows of a text are in order."""
+
+    @property
+    def unit_counts(self) -> np.ndarray:
+        """Units of each example over all its windows, int64 ``[examples]``."""
+
+    def unit_range(self, row: int) -> slice:
+        """The row's part of its example's units."""
+        ...
+
+    def words(self, rows: Sequence[int] | np.ndarray) -> list[Sequence[str]]:
+        """The words that each of some rows owns."""
+        ...
+
+    def inputs(self, rows: Sequence[int] | np.ndarray) -> dict[str, np.ndarray]:
+        """Padded model inputs, ``units`` and ``unit_mask`` of some rows, see `Rows.inputs`."""
+        ...
+
+    def target(
+        self, output: str, level: str, rows: Sequence[int] | np.ndarray, units: int
+    ) -> np.ndarray:
+        """Target ids of some rows, see `Rows.target`."""
+        ...
+
+
+def rows_by_example(rows: TextRows) -> list[list[int]]:
+    """The rows of each example, in order."""
+    found: list[list[int]] = [[] for _ in rows.unit_counts]
+    for row, example in enumerate(rows.example):
+        found[example].append(row)
+    return found
+
+
+def units_of(rows: TextRows, row: int) -> int:
+    """How many units a row has."""
+    own = rows.unit_range(row)
+    return own.stop - own.start
+
+
 @dataclass(frozen=True)
 class Rows:
-    """Encoded examples; one row is one window of one example.
+    """Encoded examples in memory; one row is one window of one example. These are `TextRows`.
 
     Attributes:
         windows: the rows.
@@ -105,10 +158,7 @@ class Rows:
 
     def rows_of(self) -> list[list[int]]:
         """The rows of each example, in order."""
-        rows: list[list[int]] = [[] for _ in self.targets]
-        for row, example in enumerate(self.example):
-            rows[example].append(row)
-        return rows
+        return rows_by_example(self)
 
 
 def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task | None) -> Rows:

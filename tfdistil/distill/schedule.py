@@ -24,7 +24,7 @@ from tfdistil.distill.signals import (
     store_signals,
 )
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
-from tfdistil.distill.streams import Stream, Transform, concatenate_rows
+from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
 from tfdistil.files import new_file, read_json, write_json
 from tfdistil.progress import Counter, silent
@@ -163,7 +163,7 @@ class Schedule:
         """A pool of sets, with what the terms on the streams of these keys need."""
         rows = concatenate_rows([self.rows(stage.spec.student, name) for name in pool])
         signals = self._signals(stage, pool, stage.teacher_signals(keys))
-        return Stream(rows, self.task.outputs, signals, noise)
+        return RowStream(rows, self.task.outputs, signals, noise)
 
     def _signals(
         self, stage: BoundStage, pool: Sequence[str], names: Sequence[str]

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from tfdistil.distill.forward import SignalModel, SignalReader
-from tfdistil.distill.rows import Rows
+from tfdistil.distill.rows import TextRows, rows_by_example, units_of
 from tfdistil.errors import RunError
 from tfdistil.files import new_folder, reserve, write_bytes, write_json
 
@@ -24,7 +24,7 @@ class TeacherSignals(Protocol):
     """Signals for a batch of student rows."""
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
+        self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """Arrays by signal name: ``[B, U, ...]``, ``[B, ...]`` or, of the model itself, ``[...]``.
 
@@ -37,7 +37,7 @@ class TeacherSignals(Protocol):
 
 
 def _gather(
-    rows: Rows,
+    rows: TextRows,
     chosen: Sequence[int] | np.ndarray,
     units: int,
     unit_level: dict[str, bool],
@@ -90,7 +90,7 @@ class StoredSignals:
         return self.arrays[name][index]
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
+        self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         units = inputs["units"].shape[1]
@@ -112,7 +112,7 @@ class PooledSignals:
         return self.parts[part].example(name, index - int(self.first[part]))
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
+        self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         units = inputs["units"].shape[1]
@@ -129,12 +129,12 @@ class LiveSignals:
         names: which signals.
     """
 
-    def __init__(self, model: SignalModel, teacher_rows: Rows, names: Sequence[str]):
+    def __init__(self, model: SignalModel, teacher_rows: TextRows, names: Sequence[str]):
         self.rows, self.reader = teacher_rows, SignalReader(model, names)
-        self._rows_of = teacher_rows.rows_of()
+        self._rows_of = rows_by_example(teacher_rows)
 
     def batch(
-        self, rows: Rows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
+        self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
@@ -145,7 +145,7 @@ class LiveSignals:
         joined = {
             example: self.reader.join(
                 [
-                    self.reader.row(output, place[row], len(self.rows.windows[row].units))
+                    self.reader.row(output, place[row], units_of(self.rows, row))
                     for row in self._rows_of[example]
                 ]
             )
@@ -163,7 +163,7 @@ class LiveSignals:
 
 def store_signals(
     model: SignalModel,
-    rows: Rows,
+    rows: TextRows,
     names: Sequence[str],
     folder: Path,
     progress: Callable[[int], None] = lambda done: None,
@@ -191,7 +191,7 @@ def store_signals(
         for done, (example, signals) in enumerate(reader.examples(rows)):
             for name, array in signals.items():
                 if name not in arrays:
-                    total = offsets[-1] if unit_level[name] else len(rows.targets)
+                    total = offsets[-1] if unit_level[name] else len(rows.unit_counts)
                     shape = (int(total), *array.shape[int(unit_level[name]) :])
                     arrays[name] = _new_array(partial / _file(name), _kept_as(array), shape)
                 own = slice(offsets[example], offsets[example + 1])
@@ -220,7 +220,7 @@ def _save(path: Path, array: np.ndarray) -> None:
     write_bytes(path, data.getvalue())
 
 
-def load_signals(folder: Path, rows: Rows) -> StoredSignals:
+def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
     """Open what `store_signals` wrote, memory-mapped, for these student rows.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from tfdistil.distill.bound_stage import BoundStage
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.freezing import Phase, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
-from tfdistil.distill.streams import Stream, StreamBatches
+from tfdistil.distill.streams import Inputs, Stream, StreamBatches
 from tfdistil.schema.stages import PASSES, StageSpec
 
 
@@ -141,7 +141,7 @@ def _after_settling(
 
     So the best weights are chosen with the statistics that are kept with them.
     """
-    plain = {key: replace(s, signals=None, noise=()) for key, s in streams.items()}
+    plain = {key: Inputs(stream) for key, stream in streams.items()}
     batches = StreamBatches(plain, batch_size, seed=0)
     count = min(batches.steps, -(-SETTLED_ROWS // batch_size))
 

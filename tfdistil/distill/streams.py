@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import keras
 import numpy as np
 
-from tfdistil.distill.rows import Rows, bucketed_batches
+from tfdistil.distill.rows import Rows, TextRows, bucketed_batches
 from tfdistil.distill.signals import TeacherSignals
 from tfdistil.tasks import Output
 
@@ -18,9 +18,46 @@ Transform = Callable[[Batch, Sequence[Sequence[str]], np.random.Generator], Batc
 """A batch, the words that each of its rows owns and a generator to a changed batch."""
 
 
+class Stream(Protocol):
+    """What `StreamBatches` draws from: rows by their number, padded into batches."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces in each row, int64 ``[rows]``; rows of like length come together."""
+
+    def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
+        """The padded inputs of some rows, without noise."""
+        ...
+
+    def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
+        """Those inputs, changed by noise, with ``target/<output>`` and ``teacher/<signal>``."""
+        ...
+
+
 @dataclass(frozen=True)
-class Stream:
-    """Rows with targets and teacher signals.
+class Inputs:
+    """A stream without its targets, signals and noise."""
+
+    stream: Stream
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """See `Stream.lengths`."""
+        return self.stream.lengths
+
+    def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
+        """See `Stream.inputs`."""
+        return self.stream.inputs(chosen)
+
+    def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
+        """The inputs alone."""
+        del generator
+        return self.stream.inputs(chosen)
+
+
+@dataclass(frozen=True)
+class RowStream:
+    """Rows with targets, teacher signals and noise.
 
     Attributes:
         rows: encoded for the student.
@@ -30,13 +67,22 @@ class Stream:
             those of the text as it was; a teacher in the step sees what the student sees.
     """
 
-    rows: Rows
+    rows: TextRows
     outputs: tuple[Output, ...] = ()
     signals: TeacherSignals | None = None
     noise: tuple[Transform, ...] = ()
 
+    @property
+    def lengths(self) -> np.ndarray:
+        """See `Stream.lengths`."""
+        return self.rows.lengths
+
+    def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
+        """See `Stream.inputs`."""
+        return self.rows.inputs(chosen)
+
     def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
-        """One padded batch: inputs, ``target/<output>`` and ``teacher/<signal>``."""
+        """See `Stream.batch`."""
         batch = self.rows.inputs(chosen)
         units = batch["units"].shape[1]
         for output in self.outputs:
@@ -88,7 +134,7 @@ class StreamBatches:
     steps: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.steps = max(-(-len(s.rows) // self.batch_size) for s in self.streams.values())
+        self.steps = max(-(-len(s.lengths) // self.batch_size) for s in self.streams.values())
 
     def __iter__(self) -> Iterator[dict[str, Batch]]:
         generator = np.random.default_rng(self.seed)
@@ -105,7 +151,7 @@ class StreamBatches:
     def _cycle(self, stream: Stream, generator: np.random.Generator) -> Iterator[np.ndarray]:
         while True:
             yield from bucketed_batches(
-                stream.rows.lengths, self.batch_size, generator if self.shuffle else None
+                stream.lengths, self.batch_size, generator if self.shuffle else None
             )
 
     def dataset(self) -> Any:
