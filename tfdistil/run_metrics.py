@@ -68,6 +68,7 @@ class Phase(_Record):
     updates: int
     waited: int = 0
     score: float | None = None
+    parameters: Scores = {}
 
 
 class Export(_Record):

@@ -253,10 +253,14 @@ def test_uncertainty_weighting_is_equation_9(make_tagger, batch, task):
     parts = expected(student, batch)
     assert loss_of(distiller, batches) == pytest.approx(sum(parts), rel=1e-5)  # λ = 1
     weights = np.array([2.0, 0.5, 3.0])
-    distiller.log_weights.assign(np.log(weights))
+    parameters = distiller.term_parameters
+    assert list(parameters) == [f"{term.label}.log_weight" for term in distiller.terms]
+    for parameter, weight in zip(parameters.values(), weights, strict=True):
+        parameter.assign(np.log(weight))
     equation = np.dot(weights, parts) - 0.5 * np.log(weights).sum()
     assert loss_of(distiller, batches) == pytest.approx(equation, rel=1e-5)
-    assert distiller.log_weights.path not in {w.path for w in student.weights}
+    assert not {p.path for p in parameters.values()} & {w.path for w in student.weights}
+    assert len(distiller.weights) == len(student.weights) + 3
 
 
 def test_regularisers_of_the_student_are_added(make_tagger, batch, task):

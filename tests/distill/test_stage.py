@@ -7,10 +7,12 @@ from dataclasses import replace
 import keras
 import numpy as np
 import pytest
+from keras import ops
 from scipy.special import log_softmax
 
 from tfdistil.distill.evaluate import Predictor
-from tfdistil.distill.stage import run_stage
+from tfdistil.distill.objectives import OBJECTIVES, cross_entropy, objective
+from tfdistil.distill.stage import PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
@@ -231,9 +233,56 @@ def test_phases_that_are_done_are_skipped(make_tagger, run):
         stage(unfreeze="top_down"),
         student,
         metric=values.__next__,
-        skip=lambda phase: phase in ("s.heads", "s.inner"),
+        done=[PhaseResult("s.heads", 1.0, 15), PhaseResult("s.inner", 2.0, 15)],
     )
     assert [result.name for result in results] == ["s.norm", "s.embedding"] == list(watch.begun)
+
+
+@pytest.fixture
+def tempered(monkeypatch):
+    """Cross-entropy at a temperature that the term learns."""
+    known = dict(OBJECTIVES)
+    monkeypatch.setattr("tfdistil.distill.objectives.OBJECTIVES", known)
+
+    @objective(
+        "tempered",
+        student="{head}/{output}",
+        target="{output}",
+        parameters={"log_temperature": 0.5},
+    )
+    def tempered(student, target, mask, log_temperature):
+        return cross_entropy(student / ops.exp(log_temperature), target, mask)
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "begins"),
+    [
+        ({"terms": [TermSpec(loss="tempered")]}, "tempered.tags.train.log_temperature", 0.5),
+        ({"weighting": "uncertainty"}, "cross_entropy.tags.train.log_weight", 0.0),
+    ],
+)
+def test_what_a_term_owns_is_learnt_logged_kept_and_gone_on_with(
+    make_tagger, run, tempered, options, name, begins
+):
+    spec = stage(unfreeze="top_down", groups=GROUPS[:2], stop=StopSpec(epochs=2), **options)
+    student, values, rows = make_tagger().model, iter([0, 1, 2, 0, 2, 1]), []
+    record = lambda phase, row: rows.append((phase, row.get(name)))  # noqa: E731
+    (heads, inner), watch = run(spec, student, metric=values.__next__, record=record)
+    logged = {phase: [v for p, v in rows if p == phase] for phase in ("s.heads", "s.inner")}
+    assert heads.parameters == {name: pytest.approx(logged["s.heads"][-1])}
+    assert heads.parameters[name] != begins
+    # In the second phase the first check was the better one.
+    assert inner.parameters == {name: pytest.approx(logged["s.inner"][1])}
+    assert logged["s.inner"][1] != logged["s.inner"][2]
+
+    # It is no weight of the student; a stage that goes on after the first phase ends alike.
+    assert student.count_params() == make_tagger().model.count_params()
+    again, values = make_tagger().model, iter([0, 2, 1])
+    own = [weight for _, weights in again.layer_groups() for weight in weights]
+    for weight, array in zip(own, watch.begun["s.inner"].values(), strict=True):
+        weight.assign(array)
+    (resumed,), _ = run(spec, again, metric=values.__next__, done=[heads])
+    assert resumed.parameters[name] == pytest.approx(inner.parameters[name], rel=1e-6)
 
 
 def test_the_seed_decides(make_tagger, run):

@@ -45,7 +45,7 @@ class BestWeights(keras.callbacks.Callback):
     student learns must not undo what it has learnt.
 
     Args:
-        student: whose weights are kept.
+        trained: a model whose weights are kept; with a `Distiller` also what its terms learn.
         evaluate: gives the monitored value, on held-out data.
         higher_is_better: True for a metric, False for a loss.
         patience: how long without improvement until training stops.
@@ -57,7 +57,7 @@ class BestWeights(keras.callbacks.Callback):
 
     def __init__(
         self,
-        student: Any,
+        trained: Any,
         evaluate: Callable[[], float],
         higher_is_better: bool,
         patience: Patience,
@@ -67,7 +67,7 @@ class BestWeights(keras.callbacks.Callback):
         minutes: float | None = None,
     ):
         super().__init__()
-        self.student, self.evaluate, self.record = student, evaluate, record
+        self.trained, self.evaluate, self.record = trained, evaluate, record
         self.sign = 1.0 if higher_is_better else -1.0
         self.patience, self.updates = patience, updates
         self.best_value = np.nan
@@ -86,7 +86,7 @@ class BestWeights(keras.callbacks.Callback):
         gain = self.sign * (value - self.best_value) if self.best_weights else np.inf
         self.waited = 0 if gain > 0 else self.waited + self.patience.counts(value, self.done)
         if gain >= 0:
-            self.best_value, self.best_weights = value, self.student.get_weights()
+            self.best_value, self.best_weights = value, self.trained.get_weights()
         row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
         self.record({**row, **{k: float(v) for k, v in logs.items()}})
         return value
@@ -114,7 +114,7 @@ class BestWeights(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:
         """Put the best weights back."""
-        self.student.set_weights(self.best_weights)
+        self.trained.set_weights(self.best_weights)
 
 
 COLUMNS = ["model", "phase", "epoch", "updates", "name", "value"]

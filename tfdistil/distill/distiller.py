@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from keras import ops
 
 from tfdistil.distill.forward import SignalModel, at_units
 from tfdistil.distill.terms import Term
+from tfdistil.distill.weighting import WEIGHTINGS
 
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_step import TrainStep
@@ -31,10 +32,15 @@ class Distiller(TrainStep, keras.Model):
         student: gives named signals and says their `level`; gets the whole batch of a stream, so
             that it may also read targets (teacher forcing).
         terms: see `bind_terms`.
-        weighting: ``fixed``, or ``uncertainty``: Σ λ_i L_i - ½ Σ log λ_i with learned λ (multi-
-            grained distillation, Equation 9). The λ belong to the distiller, not to the student.
+        weighting: a key of `WEIGHTINGS`.
         teacher: runs in the step, on the student's very inputs (masked or not), for the terms that
             align on pieces; None where there are none. It is no part of the distiller's weights.
+        start: what parameters begin at that an earlier phase has learnt, as `term_parameters` names
+            them.
+
+    Attributes:
+        term_parameters: scalars that the terms own: ``<label of the term>.<name>``. They are
+            weights of the distiller, not of the student, and learn with it.
     """
 
     def __init__(
@@ -43,6 +49,7 @@ class Distiller(TrainStep, keras.Model):
         terms: Sequence[Term],
         weighting: str = "fixed",
         teacher: SignalModel | None = None,
+        start: Mapping[str, float] | None = None,
     ):
         super().__init__(name="distiller")
         self.student = student
@@ -50,12 +57,27 @@ class Distiller(TrainStep, keras.Model):
         self.teacher = None if teacher is None else partial(teacher, training=False)
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
-        self.log_weights = (
-            self.add_weight(name="log_weights", shape=(len(terms),), initializer="zeros")
-            if weighting == "uncertainty"
-            else None
-        )
+        self.weighting = WEIGHTINGS[weighting]
+        start = start or {}
+        self.term_parameters = {
+            name: self.add_weight(
+                name=name,
+                shape=(),
+                initializer=keras.initializers.Constant(start.get(name, begins)),
+            )
+            for term in terms
+            for name, begins in self._parameters_of(term).items()
+        }
         self.term_means = [keras.metrics.Mean(name=term.label) for term in terms]
+
+    def _parameters_of(self, term: Term) -> dict[str, float]:
+        """What a term learns, as ``<label>.<parameter>``, and where it begins."""
+        own = {**term.objective.parameters, **self.weighting.parameters}
+        return {f"{term.label}.{name}": begins for name, begins in own.items()}
+
+    def _values(self, term: Term, names: Iterable[str]) -> dict[str, Any]:
+        """Those of a term's parameters, as keyword arguments."""
+        return {name: self.term_parameters[f"{term.label}.{name}"] for name in names}
 
     @property
     def metrics(self) -> list[Any]:
@@ -91,22 +113,20 @@ class Distiller(TrainStep, keras.Model):
 
     def _total(self, values: Sequence[Any]) -> Any:
         """The loss that these values of the terms make."""
-        total = sum(
-            (term.weight * value for term, value in zip(self.terms, values, strict=True)),
-            ops.convert_to_tensor(0.0),
-        )
-        if self.log_weights is not None:
-            stacked = ops.stack(values)
-            total = ops.sum(ops.exp(self.log_weights) * stacked) - 0.5 * ops.sum(self.log_weights)
+        total = ops.convert_to_tensor(0.0)
+        for term, value in zip(self.terms, values, strict=True):
+            parameters = self._values(term, self.weighting.parameters)
+            total = total + self.weighting.function(value, term.weight, **parameters)
         for loss in self.student.losses:
             total = total + loss
         return total
 
     def compute_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """The terms' means so far by name, and the ``loss`` that they make at present weights."""
+        """The terms' means so far, the ``loss`` that they make now, and what terms have learnt."""
+        learned = {name: ops.convert_to_tensor(v) for name, v in self.term_parameters.items()}
         means = [mean.result() for mean in self.term_means]
         names = [mean.name for mean in self.term_means]
-        return {"loss": self._total(means), **dict(zip(names, means, strict=True))}
+        return {"loss": self._total(means), **dict(zip(names, means, strict=True)), **learned}
 
     def _teacher_signals(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         assert self.teacher is not None, "terms that align on pieces need a teacher"
@@ -145,5 +165,6 @@ class Distiller(TrainStep, keras.Model):
             mask = batch["unit_mask"]
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])
-        value = term.objective.function(**arguments, mask=mask, **term.options)
+        parameters = self._values(term, term.objective.parameters)
+        value = term.objective.function(**arguments, mask=mask, **parameters, **term.options)
         return value, term.objective.count(mask, arguments.get("target"))

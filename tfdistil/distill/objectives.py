@@ -15,8 +15,8 @@ test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from keras import ops
@@ -83,17 +83,20 @@ class Objective:
     """A pure function and the signals that a term of it reads by default.
 
     Attributes:
-        function: ``function(student, teacher?, target?, mask, **options)``; ``student`` and
-            ``teacher`` are one tensor where one name is read, else a list.
+        function: ``function(student, teacher?, target?, mask, **parameters, **options)``;
+            ``student`` and ``teacher`` are one tensor where one name is read, else a list.
         signals: what a term reads that says nothing else.
         count: ``count(mask, target)``: how many values the returned mean is over, so that means of
             batches of different size can be joined into that of all of them.
+        parameters: scalars that each term of it owns and learns with the student, with what they
+            begin at; they come as arguments of the function.
     """
 
     name: str
     function: Callable[..., Any]
     signals: Signals
     count: Count = known_units
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -107,6 +110,7 @@ def objective(
     target: str | None = None,
     align: Align = "unit",
     count: Count = known_units,
+    parameters: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.
 
@@ -114,7 +118,7 @@ def objective(
         name: in recipes.
         student, teacher: templates, one or several.
         target, align: see `Signals`.
-        count: see `Objective`.
+        count, parameters: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
@@ -122,7 +126,7 @@ def objective(
     signals = Signals(as_names(student), as_names(teacher), target, align)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        add_once(OBJECTIVES, name, Objective(name, function, signals, count))
+        add_once(OBJECTIVES, name, Objective(name, function, signals, count, parameters or {}))
         return function
 
     return register

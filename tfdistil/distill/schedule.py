@@ -109,8 +109,7 @@ class Schedule:
         done = self._saved_phases(stage)
         if done:
             stage.student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
-        began = {result.name for result in done}
-        left = [phase.name for phase in stage.phases if phase.name not in began]
+        left = [phase.name for phase in stage.phases[len(done) :]]
         self.history.forget(spec.student, left)
         results = list(done)
         run_stage(
@@ -123,7 +122,7 @@ class Schedule:
             record=lambda phase, row: self.history(spec.student, phase, row),
             callbacks=self.callbacks,
             finished=lambda result: results.append(self._save_phase(stage, result)),
-            skip=lambda phase: phase in began,
+            done=done,
         )
         return results
 

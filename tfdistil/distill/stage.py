@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -28,6 +28,7 @@ class PhaseResult:
         updates: optimizer steps made.
         waited: evaluations since the last rise, as they count for patience.
         score: the dev metric with the best weights in place; None where it was not taken.
+        parameters: what its terms have learnt beside the student, see `Distiller`.
     """
 
     name: str
@@ -35,6 +36,7 @@ class PhaseResult:
     updates: int
     waited: int = 0
     score: float | None = None
+    parameters: dict[str, float] = field(default_factory=dict)
 
 
 Callbacks = Callable[[str, int], list[Any]]
@@ -56,7 +58,7 @@ def run_stage(
     record: Callable[[str, dict[str, float]], None] = lambda phase, row: None,
     callbacks: Callbacks = lambda phase, updates: [],
     finished: Callable[[PhaseResult], None] = lambda result: None,
-    skip: Callable[[str], bool] = lambda phase: False,
+    done: Sequence[PhaseResult] = (),
 ) -> list[PhaseResult]:
     """Train a student through one stage.
 
@@ -71,30 +73,31 @@ def run_stage(
         record: gets the history rows of each phase.
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
-        skip: says whether a phase is done already; the caller has loaded its weights.
+        done: the phases that are done already; the caller has loaded the weights of the last.
 
     Returns:
-        One result per phase that ran.
+        One result per phase that ran. What terms learn goes on from phase to phase.
 
     Raises:
         ValueError: neither a metric nor held-out rows.
     """
     spec, student = stage.spec, stage.student.model
     groups = student.layer_groups()
-    results = []
-    for number, phase in enumerate(stage.phases):
-        if skip(phase.name):
-            continue
+    results: list[PhaseResult] = []
+    learned = done[-1].parameters if done else {}
+    for number, phase in enumerate(stage.phases[len(done) :], len(done)):
         set_trainable(student, phase.groups)
         _reseed(student, phase.name)
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
         every = spec.stop.every * spec.accumulate if spec.stop.every else batches.steps
-        distiller = Distiller(student, stage.terms, spec.weighting, stage.teacher_in_step)
-        learned = [] if distiller.log_weights is None else [distiller.log_weights]
+        distiller = Distiller(student, stage.terms, spec.weighting, stage.teacher_in_step, learned)
+        parameters = distiller.term_parameters
         distiller.compile(
-            optimizer=make_optimizer(spec.optimizer, planned, groups, learned, spec.accumulate),
+            optimizer=make_optimizer(
+                spec.optimizer, planned, groups, [*parameters.values()], spec.accumulate
+            ),
             jit_compile=False,
         )
         evaluate = metric or _held_out_loss(distiller, held_out, spec.batch_size)
@@ -103,7 +106,7 @@ def run_stage(
         # A step that made variables would be traced twice.
         distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
-            student,
+            distiller,
             evaluate,
             higher_is_better=spec.stop.monitor == "metric",
             patience=Patience(spec.stop.patience, spec.stop.min_updates, floor),
@@ -120,7 +123,10 @@ def run_stage(
             verbose=0,
             callbacks=[best, *callbacks(phase.name, steps)],
         )
-        result = PhaseResult(phase.name, best.best_value, best.done, best.waited)
+        learned = {name: float(value) for name, value in parameters.items()}
+        result = PhaseResult(
+            phase.name, best.best_value, best.done, best.waited, parameters=learned
+        )
         finished(result)
         results.append(result)
     set_trainable(student, [name for name, _ in groups])

@@ -173,7 +173,7 @@ def _check_keys(
     options: Mapping[str, Any],
 ) -> None:
     """The keys of a term are those its objective has: in its templates and its function."""
-    given = {"student", "teacher", "target", "mask"}
+    given = {"student", "teacher", "target", "mask", *objective.parameters}
     parameters = inspect.signature(objective.function).parameters
     for name, read in (("teacher", signals.teacher), ("target", signals.target)):
         if read and name not in parameters:
