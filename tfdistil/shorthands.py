@@ -148,7 +148,7 @@ def _labels_only(
         teacher=None,
         student=name,
         groups=_groups_of(stages, record.model),
-        optimizer=longest.optimizer,
+        optimizer=_optimizer_of(longest, record.model),
         batch_size=longest.batch_size,
         stop=StopSpec(updates=updates, every=every),
     )
@@ -163,6 +163,13 @@ def _groups_of(stages: Sequence[StageSpec], model: Any) -> list[str] | None:
         return None
     named = set(chain(*filter(None, trained)))
     return [name for name, _ in model.layer_groups() if name in named]
+
+
+def _optimizer_of(stage: StageSpec, model: Any) -> OptimizerSpec:
+    """The optimizer of a stage, with the rates of those layer groups that a model has."""
+    names = {name for name, _ in model.layer_groups()}
+    rates = {name: rate for name, rate in stage.optimizer.rates.items() if name in names}
+    return stage.optimizer.model_copy(update={"rates": rates})
 
 
 SHORTHANDS: dict[str, Callable[..., dict[str, Any]]] = {

@@ -83,6 +83,30 @@ def test_factors_go_by_group_not_by_weight():
     assert list(factors) == [w.path for _, group in parts for w in group]
 
 
+@pytest.mark.parametrize("decay", [1.0, 0.5])
+def test_a_group_has_a_rate_of_its_own(decay):
+    """Multi-grained distillation: the heads learn a hundred times as fast as what is below."""
+    rates = {"group_0": 1e-1, "group_2": 3e-2}
+    spec = OptimizerSpec(high=1e-3, schedule="constant", layer_decay=decay, rates=rates)
+    moved = one_step(spec, groups(*[(2, 3)] * 4), [np.ones((2, 3), np.float32)] * 4)
+    for step, rate in zip(moved, [1e-1, 1e-3 * decay, 3e-2, 1e-3 * decay**3], strict=True):
+        np.testing.assert_allclose(step, -rate, rtol=1e-3)
+
+
+def test_a_rate_of_its_own_rises_and_falls_with_the_others():
+    spec = OptimizerSpec(high=1e-2, low=1e-3, schedule="linear", rates={"group_1": 1e-1})
+    parts = groups((1,), (1,))
+    weights = [weight for _, group in parts for weight in group]
+    optimizer = make_optimizer(spec, 6, parts)
+    for _ in range(6):
+        before = [float(weight[0]) for weight in weights]
+        gradient = keras.ops.convert_to_tensor(np.ones(1, np.float32))
+        optimizer.apply_gradients([(gradient, weight) for weight in weights])
+        steps = [float(weight[0]) - old for weight, old in zip(weights, before, strict=True)]
+        assert steps[1] == pytest.approx(10 * steps[0], rel=1e-3)
+    assert steps[0] == pytest.approx(-(1e-3 + 9e-3 / 6), rel=1e-2)  # the sixth of six steps
+
+
 def test_kernels_are_decayed_biases_are_not():
     spec = OptimizerSpec(high=0.1, schedule="constant", weight_decay=0.5)
     gradients = [np.zeros((2, 2), np.float32), np.zeros(2, np.float32)]

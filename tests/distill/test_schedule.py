@@ -393,6 +393,10 @@ def term(**options) -> list[TermSpec]:
         ({"terms": term(loss="logit_mse", scale=1)}, "unknown key 'scale'"),
         ({"teacher": None}, "stage 'joint' has a term that needs a teacher, but none"),
         ({"groups": ["top"]}, "names the layer groups ['top']; the student has ['heads'"),
+        (
+            {"optimizer": OptimizerSpec(rates={"heads": 0.1, "crf": 0.1})},
+            "optimizer.rates names the layer groups ['crf']; the student has ['heads', 'inner'",
+        ),
         ({"terms": term(loss="logit_mse", stream="augmented")}, "draws from 'augmented', but"),
         (
             {"terms": term(loss="logit_mse", stream=["train", "nowhere"])},

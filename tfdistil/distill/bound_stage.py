@@ -214,6 +214,11 @@ def _phases(
 ) -> tuple[Phase, ...]:
     """The phases of the stage; where all groups train at once, what terms reach does not matter."""
     groups = [name for name, _ in student.model.layer_groups()]
+    if unknown := [name for name in spec.optimizer.rates if name not in groups]:
+        raise RecipeError(
+            f"stage {spec.name!r}: optimizer.rates names the layer groups {unknown}; the student "
+            f"has {groups}"
+        )
     if spec.groups is None and spec.unfreeze == "at_once":
         return tuple(phases(spec, groups))
     rows = encode_rows(examples[:1], student.featurizer, task)

@@ -87,10 +87,21 @@ class LayerwiseAdamW(AdamUpdate):
 
 
 def layer_factors(
-    groups: Sequence[tuple[str, Sequence[keras.Variable]]], decay: float
+    groups: Sequence[tuple[str, Sequence[keras.Variable]]],
+    decay: float,
+    own: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """``decay^i`` for the weights of the i-th group from the top (Howard and Ruder 2018)."""
-    return {w.path: decay**i for i, (_, weights) in enumerate(groups) for w in weights}
+    """What the learning rate is multiplied by, by the path of each weight.
+
+    Args:
+        groups: top to bottom.
+        decay: d; the weights of the i-th group from the top have d^i (Howard and Ruder 2018).
+        own: factors of groups that have another one.
+    """
+    own = own or {}
+    return {
+        w.path: own.get(name, decay**i) for i, (name, weights) in enumerate(groups) for w in weights
+    }
 
 
 def make_optimizer(
@@ -106,9 +117,10 @@ def make_optimizer(
     groups (``others``): decay would pull learned weights of terms to 1.
     """
     warmup = round(spec.warmup * steps)
+    own = {name: rate / spec.high for name, rate in spec.rates.items()}
     schedule = WarmupDecay(spec.high, spec.low, steps, warmup, spec.schedule, accumulate)
     optimizer = LayerwiseAdamW(
-        layer_factors(groups, spec.layer_decay) if spec.layer_decay < 1 else {},
+        layer_factors(groups, spec.layer_decay, own) if spec.layer_decay < 1 or own else {},
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,

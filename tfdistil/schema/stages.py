@@ -64,6 +64,9 @@ class StopSpec(Part):
         return self
 
 
+_Rate = Annotated[Float, Field(gt=0)]
+
+
 class OptimizerSpec(Part):
     """AdamW with a warm-up and a decay, per phase a fresh one."""
 
@@ -72,6 +75,11 @@ class OptimizerSpec(Part):
     schedule: Literal["cosine", "linear", "constant"] = Field("cosine", description="the way down")
     warmup: Float = Field(0.0, ge=0, lt=1, description="share of the updates spent rising")
     layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
+    rates: dict[str, _Rate] = Field(
+        {},
+        description="layer group to its own learning rate after the warm-up, instead of `high` and "
+        "`layer_decay`; it falls as theirs does",
+    )
     weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
 
