@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.distill.forward import SignalReader, at_units
+from tfdistil.distill.forward import JOINS, SignalReader, at_units
+from tfdistil.distill.signals import LiveSignals
+from tfdistil.encoders import scratch_encoder
+from tfdistil.errors import RecipeError
+from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
 
 LEVELS = {
     "pieces": "subword",
@@ -97,3 +103,53 @@ def test_an_encoder_gives_the_same_alone_and_in_a_batch(teacher, make_examples, 
         alone = reader.row(reader.batch(rows.inputs([index])), 0, rows.unit_counts[index])
         for name in reader.names:
             np.testing.assert_allclose(signals[name], alone[name], atol=1e-6)
+
+
+class Joining(Counting):
+    """Of several windows, lengths add up, and the rows of words have no whole."""
+
+    def join(self, signal):
+        own = {"length": lambda parts: np.sum(parts, axis=0), "scored": None}
+        return own.get(signal, JOINS.get(LEVELS[signal]))
+
+
+def test_a_model_says_how_its_signals_are_joined(make_examples, make_rows):
+    rows = make_rows(make_examples(25, seed=2, longest=20), max_length=12)
+    for index, signals in SignalReader(Joining(), ["length", "pieces"]).examples(rows):
+        assert signals["length"] == rows.lengths[rows.example == index].sum()
+        assert len(signals["pieces"]) == rows.unit_counts[index]
+
+
+def test_what_cannot_be_joined_is_refused_before_the_model_runs(make_examples, make_rows):
+    examples = make_examples(25, seed=2, longest=20)
+    rows, short = make_rows(examples, max_length=12), make_rows(examples, max_length=96)
+    long = sum(np.bincount(rows.example) > 1)
+    assert 0 < long < 25
+    model = Joining()
+    reader = SignalReader(model, ["pieces", "scored"])
+    text = f"{long} of 25 texts are longer than a window, and of several windows the signals scored"
+    for read in (
+        lambda: list(reader.examples(rows)),
+        lambda: LiveSignals(model, rows, ["pieces", "scored"]),
+    ):
+        with pytest.raises(RecipeError) as caught:
+            read()
+        assert str(caught.value).startswith(text)
+        assert "larger max_length" in str(caught.value)
+    assert model.traced == 0
+    assert len(list(reader.examples(short))) == 25
+    assert len(list(SignalReader(model, ["pieces"]).examples(rows))) == 25
+
+
+def test_a_signal_of_pairs_of_pieces_has_no_units(bind_with, teacher):
+    """Attention maps are read off the teacher in the step."""
+    maps = {"student_signal": "attention/1", "teacher_signal": "attention/1"}
+    encoder = scratch_encoder(13, width=8, layers=1, max_positions=48, attention=True, seed=2)
+    student = scratch_encoder(20, width=8, layers=1, max_positions=48, attention=True, seed=3)
+    stage = StageSpec(
+        name="s",
+        terms=[TermSpec(loss="hidden_mse", **maps)],
+        stop=StopSpec(monitor="loss"),
+    )
+    with pytest.raises(RecipeError, match="'attention/1' off 'student', which has no row for a"):
+        bind_with(stage, student, SimpleNamespace(model=encoder, featurizer=teacher.featurizer))

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.distill.forward import at_units
+from tfdistil.distill.forward import JOINS, at_units
 from tfdistil.distill.objectives import masked_mean, objective
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.signals import load_signals, store_signals
+from tfdistil.errors import RecipeError
 from tfdistil.tasks import Tags
 from tfdistil.tasks.iob2 import allowed_transitions
+from tfdistil.text.subwords import SubwordFeaturizer
 
 BEST = 4
 """K: more than a text of one word has legal tags."""
@@ -218,6 +220,10 @@ class CrfTeacher(keras.Model):
     def level(self, signal):
         return LEVELS[signal]
 
+    def join(self, signal):
+        """The best paths of two windows are not those of the text: none, but of the logits."""
+        return JOINS["subword"] if signal == "logits/tags" else None
+
 
 class CrfStudent(keras.Model):
     """Embeddings, a convolution, emissions; its transitions are a signal of the model."""
@@ -339,6 +345,15 @@ def test_the_teachers_paths_are_its_most_probable(models, sets, task, tmp_path):
         np.testing.assert_allclose(batch["log_p"][i, :count], log_p[:count], rtol=1e-3, atol=1e-4)
         assert (batch["log_p"][i, count:] < IMPOSSIBLE / 2).all()
     assert set(batch["count"]) == {3, BEST}  # the ragged case is among them
+
+
+def test_paths_of_a_text_in_several_windows_are_refused(models, sets, task, tmp_path, tokenizer):
+    teacher = models["teacher"].model
+    rows = encode_rows(sets["train"], SubwordFeaturizer.from_tokenizer(tokenizer, 6), task)
+    with pytest.raises(RecipeError, match="the signals paths, log_p make none of the whole text"):
+        store_signals(teacher, rows, ["logits/tags", "paths", "log_p"], tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+    store_signals(teacher, rows, ["logits/tags", "potentials"], tmp_path / "cache")
 
 
 def test_one_stage_learns_from_paths_on_pooled_sets(

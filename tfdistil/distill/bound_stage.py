@@ -10,6 +10,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
+from tfdistil.distill.objectives import Align
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.terms import Term, bind_terms, stream_key
@@ -101,8 +102,8 @@ def bind_stage(
     examples_of(sets, spec.stop.on)
     for term in terms:
         what = f"term {term.label}"
-        _check_signals(spec, what, models, spec.student, term.student)
-        _check_signals(spec, what, models, spec.teacher or "", term.teacher)
+        _check_signals(spec, what, models, spec.student, term.student, term.align)
+        _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
     student = models[spec.student]
     noise = _noise(spec, student, terms, task)
     return BoundStage(
@@ -153,14 +154,16 @@ def _check_signals(
     models: Mapping[str, FeaturizedModel],
     model: str,
     names: Sequence[str],
+    align: Align = "unit",
 ) -> None:
     for name in names:
+        reads = f"stage {spec.name!r}: {what} reads {name!r} off {model!r}"
         try:
-            models[model].model.level(name)
+            level = models[model].model.level(name)
         except KeyError as error:
-            raise RecipeError(
-                f"stage {spec.name!r}: {what} reads {name!r} off {model!r}: {error.args[0]}"
-            ) from None
+            raise RecipeError(f"{reads}: {error.args[0]}") from None
+        if level == "piece" and align == "unit":
+            raise RecipeError(f"{reads}, which has no row for a scored piece; give align: piece")
 
 
 def _teacher(

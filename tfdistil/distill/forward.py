@@ -10,6 +10,8 @@ import numpy as np
 from keras import ops
 
 from tfdistil.distill.rows import TextRows, bucketed_batches, rows_by_example, units_of
+from tfdistil.errors import RecipeError
+from tfdistil.printable import listed
 
 
 class SignalModel(Protocol):
@@ -23,6 +25,11 @@ class SignalModel(Protocol):
     - ``sequence``: ``[B, ...]``, one per text;
     - ``model``: no batch axis, the same for every text (a CRF's transitions);
     - ``piece``: anything else, such as attention maps; for terms that align on pieces alone.
+
+    A text longer than a window has a signal from each, which are joined as `JOINS` says for the
+    level. A model of which that is not true for all signals has a method ``join(signal)``: it gives
+    another `Join`, or None for one that cannot be joined, such as the best paths of two halves,
+    which are not those of the whole.
     """
 
     def __call__(self, inputs: Mapping[str, Any], training: bool = False) -> dict[str, Any]:
@@ -32,6 +39,24 @@ class SignalModel(Protocol):
     def level(self, signal: str) -> str:
         """What a signal has rows for, see the class."""
         ...
+
+
+Join = Callable[[Sequence[np.ndarray]], np.ndarray]
+"""A signal's arrays in the windows of one text, in order, to that of the whole text."""
+
+
+JOINS: dict[str, Join] = {
+    "subword": np.concatenate,
+    "unit": np.concatenate,
+    "sequence": lambda parts: np.mean(parts, axis=0),
+}
+"""How the windows of a text are joined, by the level of the signal."""
+
+
+def join_of(model: SignalModel, signal: str) -> Join | None:
+    """How a signal of a model is joined, see `SignalModel`; None where it cannot be."""
+    declared: Callable[[str], Join | None] | None = getattr(model, "join", None)
+    return JOINS[model.level(signal)] if declared is None else declared(signal)
 
 
 def at_units(signal: Any, units: Any) -> Any:
@@ -69,6 +94,7 @@ class SignalReader:
             if level != "model"
         }
         self.of_model = tuple(name for name, level in self._levels.items() if level == "model")
+        self._joins = {name: join_of(model, name) for name in self.per_unit}
         self._compiled: Callable[[Any], dict[str, Any]] | None = None
 
     def batch(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -109,10 +135,14 @@ class SignalReader:
 
         Yields:
             ``(example index, {name: [units, ...] or [...]})`` in no particular order, without the
-            signals of the model itself. Sequence signals of a text in several windows are their
-            mean.
+            signals of the model itself.
+
+        Raises:
+            RecipeError: a text in several windows with a signal that cannot be joined; before the
+                model has run.
         """
         rows_of = rows_by_example(rows)
+        self.check_windows(rows_of)
         pending = [len(parts) for parts in rows_of]
         found: dict[int, dict[str, np.ndarray]] = {}
         for batch_rows in bucketed_batches(rows.lengths, batch_size, None):
@@ -131,13 +161,27 @@ class SignalReader:
             for name, per_unit in self.per_unit.items()
         }
 
+    def check_windows(self, rows_of: Sequence[Sequence[int]]) -> None:
+        """Find texts whose signals cannot be joined.
+
+        Args:
+            rows_of: the rows of each text.
+
+        Raises:
+            RecipeError: a text in several windows, and a signal that cannot be joined.
+        """
+        long = sum(len(rows) > 1 for rows in rows_of)
+        refused = [name for name, join in self._joins.items() if join is None]
+        if long and refused:
+            raise RecipeError(
+                f"{long} of {len(rows_of)} texts are longer than a window, and of several windows "
+                f"the signals {listed(refused)} make none of the whole text; give the model that "
+                "they are read off a larger max_length, or leave these texts out"
+            )
+
     def join(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """The windows of one example put together."""
+        """The windows of one text put together, which `check_windows` has let pass."""
         if len(parts) == 1:
             return dict(parts[0])
-        return {
-            name: np.concatenate([part[name] for part in parts])
-            if per_unit
-            else np.mean([part[name] for part in parts], axis=0)
-            for name, per_unit in self.per_unit.items()
-        }
+        joins = {name: join for name, join in self._joins.items() if join is not None}
+        return {name: join([part[name] for part in parts]) for name, join in joins.items()}

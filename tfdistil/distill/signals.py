@@ -127,11 +127,15 @@ class LiveSignals:
         teacher_rows: the same examples as the student's rows, in the same order, encoded with the
             teacher's featurizer.
         names: which signals.
+
+    Raises:
+        RecipeError: see `SignalReader.check_windows`.
     """
 
     def __init__(self, model: SignalModel, teacher_rows: TextRows, names: Sequence[str]):
         self.rows, self.reader = teacher_rows, SignalReader(model, names)
         self._rows_of = rows_by_example(teacher_rows)
+        self.reader.check_windows(self._rows_of)
 
     def batch(
         self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
@@ -182,6 +186,7 @@ def store_signals(
 
     Raises:
         OSError: no space for them.
+        RecipeError: see `SignalReader.check_windows`.
     """
     offsets = np.concatenate([[0], np.cumsum(rows.unit_counts)])
     reader = SignalReader(model, names)
