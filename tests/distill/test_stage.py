@@ -221,6 +221,13 @@ def test_the_held_out_loss_is_the_mean_of_all_units_whatever_the_batches(
     assert values[0] == pytest.approx(expected, rel=1e-5)
 
 
+def test_a_teacher_that_no_term_needs_is_not_asked_for(make_tagger, bind):
+    """A mapping of models may make it when it is first looked up; here there is none."""
+    bound = bind(stage(teacher="teacher"), make_tagger().model)
+    assert (bound.teacher, bound.teacher_in_step) == (None, None)
+    assert bound.teacher_signals(["train"]) == []
+
+
 def test_something_must_be_monitored(make_tagger, run):
     with pytest.raises(ValueError, match="give a metric, or held-out rows"):
         run(stage(), make_tagger().model)

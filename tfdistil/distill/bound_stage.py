@@ -13,7 +13,7 @@ from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.objectives import Align
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.terms import Term, bind_terms, stream_key
+from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.errors import RecipeError
 from tfdistil.printable import listed
 from tfdistil.schema.stages import StageSpec
@@ -95,9 +95,13 @@ def bind_stage(
             on pieces whose models have different tokenizers, or a dev metric of which it is not
             said which head it is read off.
     """
-    terms = tuple(bind_terms(spec.terms, task.outputs, _first_head(models, spec.teacher)))
-    if spec.teacher is None and any(term.teacher for term in terms):
+    taught = any(signals_of(term).teacher for term in spec.terms)
+    if taught and spec.teacher is None:
         raise RecipeError(f"stage {spec.name!r} has a term that needs a teacher, but none")
+    # One that no term needs is not made.
+    teacher = models[spec.teacher] if taught and spec.teacher is not None else None
+    head = "" if teacher is None else _first_head(teacher.model)
+    terms = tuple(bind_terms(spec.terms, task.outputs, head))
     pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
     examples_of(sets, spec.stop.on)
     for term in terms:
@@ -105,14 +109,15 @@ def bind_stage(
         _check_signals(spec, what, models, spec.student, term.student, term.align)
         _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
     student = models[spec.student]
-    noise = _noise(spec, student, terms, task)
+    if teacher is not None:
+        _check_tokenizers(spec, student, teacher, terms)
     return BoundStage(
         spec,
         student,
-        _teacher(spec, models, terms),
+        teacher,
         terms,
         pools,
-        noise,
+        _noise(spec, student, terms, task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered),
     )
@@ -142,10 +147,9 @@ def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[s
     return found
 
 
-def _first_head(models: Mapping[str, FeaturizedModel], teacher: str | None) -> str:
-    """The head of a teacher that terms read which name none; an encoder's logits have no other."""
-    model = None if teacher is None else models[teacher].model
-    return getattr(model, "head_names", ("logits",))[0]
+def _first_head(teacher: Any) -> str:
+    """The head that is read where a term names none; an encoder's logits have no other name."""
+    return getattr(teacher, "head_names", ("logits",))[0]
 
 
 def _check_signals(
@@ -166,23 +170,17 @@ def _check_signals(
             raise RecipeError(f"{reads}, which has no row for a scored piece; give align: piece")
 
 
-def _teacher(
-    spec: StageSpec, models: Mapping[str, FeaturizedModel], terms: Sequence[Term]
-) -> FeaturizedModel | None:
-    """The teacher of the stage, if a term needs it."""
-    if spec.teacher is None or not any(term.teacher for term in terms):
-        return None
-    teacher, student = models[spec.teacher], models[spec.student]
-    if (
-        any(term.on_pieces for term in terms)
-        and teacher.featurizer.to_assets() != student.featurizer.to_assets()
-    ):
+def _check_tokenizers(
+    spec: StageSpec, student: FeaturizedModel, teacher: FeaturizedModel, terms: Sequence[Term]
+) -> None:
+    """A teacher that runs on the student's inputs has to read them as the student does."""
+    on_pieces = any(term.on_pieces for term in terms)
+    if on_pieces and teacher.featurizer.to_assets() != student.featurizer.to_assets():
         raise RecipeError(
             f"stage {spec.name!r} has a term that aligns on pieces, which needs one tokenizer "
             f"for both, but {spec.teacher!r} and {spec.student!r} have their own; with "
             "prune_vocabulary: false a student has its teacher's"
         )
-    return teacher
 
 
 def _noise(
