@@ -123,7 +123,7 @@ def benchmark(work: Run) -> dict[str, Any]:
     teacher = teacher_of(main_of(work.recipe), work.recipe)
     return benchmark_run(
         {str(system): work.file_of(system) for system in files},
-        {} if teacher is None else {teacher: work.model(teacher).model},
+        {} if teacher is None else {teacher: (work.model(teacher).model, work.head(teacher))},
         queries=work.recipe.benchmark.queries,
         reference=work.recipe.benchmark.reference,
         folder=work.folder.path / "benchmark",

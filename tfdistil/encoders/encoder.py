@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import keras
@@ -14,11 +15,13 @@ from tfdistil.encoders.layers import (
     Embeddings,
     TransformerLayer,
     masked_by_bias,
+    masked_by_reach,
 )
+from tfdistil.heads.model import HeadedModel, OutputSpec
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class Encoder(keras.Model):
+class Encoder(HeadedModel, keras.Model):
     """A BERT, DistilBERT or (XLM-)RoBERTa encoder with any number of heads.
 
     All weights exist once it is constructed.
@@ -130,6 +133,8 @@ class Encoder(keras.Model):
             )
             for index, (name, spec) in enumerate(self.head_specs.items())
         }
+        self.head_names = ("logits",)
+        self.outputs_spec = {name: OutputSpec(*spec) for name, spec in self.head_specs.items()}
         self.build()
 
     def _seed(self, part: int) -> int | None:
@@ -156,6 +161,22 @@ class Encoder(keras.Model):
         names = ("input_ids", "attention_mask")
         return (*names, "token_type_ids") if self.config.type_vocabulary > 1 else names
 
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """What a device feeds: the `input_names`, int32 ``[B, T]``.
+
+        Raises:
+            ValueError: ``length`` is more than the longest sequence.
+        """
+        if length > self.config.max_length:
+            raise ValueError(
+                f"{length} positions per call, but this encoder reads at most "
+                f"{self.config.max_length}; give a smaller length"
+            )
+        return [
+            keras.InputSpec(shape=(batch, length), dtype="int32", name=name)
+            for name in self.input_names
+        ]
+
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """All signals by name, see the class.
 
@@ -168,10 +189,16 @@ class Encoder(keras.Model):
         Raises:
             ValueError: sequences longer than ``config.max_length``.
         """
+        return self._signals(inputs, training)
+
+    def _signals(
+        self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
+    ) -> dict[str, Any]:
         segments = inputs.get("token_type_ids") if self.config.type_vocabulary > 1 else None
         hidden = self.embeddings(inputs["input_ids"], segments, training=training)
         mask = inputs.get("attention_mask")
-        masking = None if mask is None else masked_by_bias(mask, self.compute_dtype)
+        masked = masked_by_reach if exporting else partial(masked_by_bias, dtype=self.compute_dtype)
+        masking = None if mask is None else masked(mask)
         signals = {"hidden/0": hidden, "sentence/0": hidden[:, 0]}
         for number, layer in enumerate(self.layer_stack, 1):
             hidden, probabilities = layer(hidden, masking=masking, training=training)

@@ -8,8 +8,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.heads.model import HeadedModel, check_heads, check_outputs
 from tfdistil.students.arguments import check_rates, check_sizes
-from tfdistil.students.heads import HeadedModel, check_heads, check_outputs
 
 MOST_ROWS = 10**7
 """Of an embedding table."""

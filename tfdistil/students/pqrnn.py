@@ -10,6 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.device_ops import argmax, gather
+from tfdistil.heads.model import HeadedModel, OutputSpec, check_heads, check_outputs
 from tfdistil.quantization.engines import TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.arguments import (
@@ -20,8 +22,6 @@ from tfdistil.students.arguments import (
 )
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
-from tfdistil.students.device_ops import argmax, gather
-from tfdistil.students.heads import HeadedModel, OutputSpec, check_heads, check_outputs
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN

@@ -6,25 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
-import numpy as np
-from keras import ops
 
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
-    Masking,
     TransformerLayer,
     masked_by_bias,
+    masked_by_reach,
     normal,
 )
 from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.students.base import Student
-from tfdistil.students.device_ops import gather
-
-EXPORT_REACH = 24.0
-"""How far padding is below the first key in the exported graph. In float it is left with less than
-e^-24. int8 gives it and all scores one range: on random students of width 128 anything from 6 to 48
-costs about the same, 1000 up to five times the error."""
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -172,7 +164,7 @@ class TransformerStudent(Student):
         embedding = self.embedding(ids, training=training)
         hidden = self.widening(embedding)
         signals = {"embedding": embedding, "hidden/0": hidden}
-        masking = _masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
+        masking = masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
             hidden, _ = block(hidden, masking=masking, training=training)
             signals[f"hidden/{number}"] = hidden
@@ -214,18 +206,6 @@ class TransformerStudent(Student):
             "inner": self.inner,
             "max_positions": self.max_positions,
         }
-
-
-def _masked_by_reach(mask: Any) -> Masking:
-    """``(s - s[0] + EXPORT_REACH) real``: the same softmax, but padding has the score 0.
-
-    A bias would have the range that calibration happens to see, and vanish where no row of it had
-    padding. Products with 0 do not. And `EXPORT_REACH` counts from a score of the same query: the
-    first key is real in every text.
-    """
-    real = gather(np.array([0.0, 1.0], np.float32), mask)  # a cast from int32 would be float
-    real = ops.expand_dims(ops.expand_dims(real, 1), 1)
-    return lambda scores: (scores + (EXPORT_REACH - scores[..., :1])) * real
 
 
 def _deviation(width: int) -> float:

@@ -37,16 +37,16 @@ class HeadedModel:
             KeyError: the student has no such signal.
         """
         if signal not in self.signals():
-            raise KeyError(f"no signal {signal!r}; this student gives {', '.join(self.signals())}")
+            raise KeyError(f"no signal {signal!r}; this model gives {', '.join(self.signals())}")
         if signal in self.head_layers:
             spec = self.outputs_spec[signal.partition("/")[2]]
             return "sequence" if spec.level == "sequence" else "subword"
         return "sequence" if signal.startswith("sentence") else "subword"
 
     def check_head(self, head: str) -> None:
-        """Raises ValueError where the student has no such head."""
+        """Raises ValueError where the model has no such head."""
         if head not in self.head_names:
-            raise ValueError(f"no head {head!r}; this student has {', '.join(self.head_names)}")
+            raise ValueError(f"no head {head!r}; this model has {', '.join(self.head_names)}")
 
     def export_function(
         self, length: int, batch: int, head: str = "labels"
@@ -63,7 +63,7 @@ class HeadedModel:
             output, and these specs.
 
         Raises:
-            ValueError: the student has no such head, or does not take this length.
+            ValueError: the model has no such head, or does not take this length.
         """
         self.check_head(head)
         specs = self.input_specs(length, batch)
