@@ -174,6 +174,11 @@ def export_student(
     rows = encode_rows(labelled, short, None)
     calibrating = rows if calibration is None else encode_rows(calibration, short, None)
     entries = entries_of(student, length, batch, head)
+    if missing := names.difference(student.outputs_of(head)):
+        raise ExportError(
+            f"the head {head!r} has no {', '.join(sorted(missing))}, which the task needs; it has "
+            f"{', '.join(student.outputs_of(head))}"
+        )
     signatures = {name: {"batch": e.batch, "length": length} for name, e in entries.items()}
     inputs = [spec.name for spec in entries["online"].specs]
     model = convert(student, entries, quantize, calibration_rows(calibrating, inputs, length))
@@ -193,6 +198,8 @@ def export_student(
         "created_with": versions(),
         "thresholds": {},
     }
+    if decoding := student.decoding(head):
+        config["heads"] = decoding
     assets = {
         "tfdistil.json": config_bytes(config),
         **label_files(task),
@@ -210,7 +217,7 @@ def export_student(
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     answers = {
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
-        "file": [task.decode(one) for one in found],
+        "file": [runtime.task.decode(one) for one in found],
     }
     lost = paired_bootstrap(
         task.statistics(labelled, answers["file"]), task.statistics(labelled, answers["keras"])

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.heads.kinds import HEADS
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
@@ -51,7 +52,7 @@ def reference() -> str:
     for path, model in parts(Recipe):
         paths.setdefault(model, []).append(path)
     sections = [section(model, places) for model, places in paths.items()]
-    return "\n".join([INTRODUCTION, *sections, students(), transforms(), objectives()])
+    return "\n".join([INTRODUCTION, *sections, students(), heads(), transforms(), objectives()])
 
 
 def parts(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -188,6 +189,15 @@ def students() -> str:
     for name, student in sorted(STUDENTS.items()):
         keys = signature(student.__init__, GIVEN | {"self"})
         lines.append(f"| `{name}` | {first_line(student)} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def heads() -> str:
+    """Every registered kind of head and its options."""
+    lines = ["## Heads", "", "| kind | is | options |", "|---|---|---|"]
+    for name, kind in sorted(HEADS.items()):
+        keys = signature(kind.__init__, frozenset({"self", "size", "name"}))
+        lines.append(f"| `{name}` | {first_line(kind)} | {keys} |")
     return "\n".join([*lines, ""])
 
 

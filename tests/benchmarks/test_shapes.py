@@ -113,7 +113,7 @@ def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeyp
         attention_heads=2,
         inner=16,
         max_positions=16,
-        heads={"tags": ("word", 3), "class": ("sequence", 2)},
+        outputs={"tags": ("word", 3), "class": ("sequence", 2)},
         seed=0,
     )
     files, teachers = {"student.tflite": student_file}, {"teacher": (teacher, "logits")}

@@ -35,7 +35,7 @@ def encoder(trained):
         attention_heads=2,
         inner=64,
         max_positions=48,
-        heads={o.name: (o.level, len(o.labels)) for o in trained.task.outputs},
+        outputs={o.name: (o.level, len(o.labels)) for o in trained.task.outputs},
         seed=1,
     )
     fit(model, featurizer, trained.task, trained.train, 16, rate=3e-3, head="logits")

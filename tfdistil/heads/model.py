@@ -1,52 +1,153 @@
-"""What the heads of a student are for, outputs with a level and a size, and their export."""
+"""What every model with heads has in common, students and encoders: signals, levels, export."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import keras
 
+from tfdistil.heads.kinds import make_heads, specs_of
+from tfdistil.heads.spec import Level, check_heads, check_outputs
 
-class OutputSpec(NamedTuple):
-    """A task output: ``level`` is ``word`` or ``sequence``, ``size`` its number of labels."""
-
-    level: str
-    size: int
+_ROWS = {"word": "subword", "subword": "subword", "sequence": "sequence"}
+"""The level of a signal with the scores of an output at this level."""
 
 
-class HeadedModel:
-    """What signal names and heads mean and how they are exported, the same for every student.
+class HeadedModel(keras.Model):
+    """A body with heads on top of it.
 
-    For a class with ``signals()``, ``head_layers``, ``head_names`` and ``outputs_spec``, with
-    ``input_specs(length, batch)`` for what a device feeds, by name, and with
-    ``_signals(inputs, training, exporting)``, its signals.
+    A subclass makes its body and ``head_layers`` (signal to the layer that scores it), and defines
+    `body_levels`, `layer_groups`, `input_specs` and `_signals`, which ends with `_with_heads`.
+
+    Args:
+        outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
+        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. Each
+            has a signal ``<head>/<output>`` for every output, and those of its kind.
+        vocabulary: rows of the word table; None: there is none.
+
+    Raises:
+        ValueError: outputs and heads that do not fit together, or not this kind of model.
+
+    Attributes:
+        head_specs: signal to what it scores.
+        heads: signal to what is made of its scores, a `tfdistil.heads.kinds.Head`.
     """
 
-    signals: Callable[[], tuple[str, ...]]
-    input_specs: Callable[[int, int], list[keras.InputSpec]]
-    _signals: Callable[..., dict[str, Any]]
+    scored_levels: ClassVar[frozenset[str]] = frozenset({"word", "sequence"})
+    """The levels this model can score."""
+
     head_layers: Mapping[str, Any]
-    head_names: tuple[str, ...]
-    outputs_spec: Mapping[str, OutputSpec]
+
+    def __init__(
+        self,
+        outputs: Mapping[str, tuple[Level, int]],
+        heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]],
+        vocabulary: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.outputs_spec = check_outputs(outputs)
+        self.head_kinds = check_heads(heads)
+        self.head_specs = specs_of(self.head_kinds, self.outputs_spec, vocabulary)
+        for signal, spec in self.head_specs.items():
+            if spec.level not in self.scored_levels:
+                raise ValueError(
+                    f"head {signal!r} of the kind {spec.kind!r} scores every piece, which this "
+                    "kind of model cannot; use an encoder"
+                )
+        self.heads = make_heads(self.head_specs)
+
+    @property
+    def head_names(self) -> tuple[str, ...]:
+        """The names of the heads."""
+        return tuple(self.head_kinds)
+
+    def body_levels(self) -> dict[str, str]:
+        """The signals below the heads, in the order of `call`, each with its level."""
+        raise NotImplementedError
+
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """What a device feeds, by name."""
+        raise NotImplementedError
+
+    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """Groups of weights, top to bottom; every weight is in exactly one."""
+        raise NotImplementedError
+
+    def _signals(
+        self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
+    ) -> dict[str, Any]:
+        """All signals; ``exporting`` says that this is the graph for the converter."""
+        raise NotImplementedError
+
+    def _with_heads(self, scores: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Scores by signal, each with what its head makes of them."""
+        found = {}
+        for signal, values in scores.items():
+            found[signal] = values
+            for name, extra in self.heads[signal].signals(values, inputs).items():
+                found[f"{signal}/{name}"] = extra
+        return found
+
+    def _head_weights(self) -> list[keras.Variable]:
+        layers = [*self.head_layers.values(), *self.heads.values()]
+        return [weight for layer in layers for weight in layer.weights]
+
+    def _levels(self) -> dict[str, str]:
+        levels = self.body_levels()
+        for signal, spec in self.head_specs.items():
+            levels[signal] = _ROWS[spec.level]
+            for name, level in self.heads[signal].extra.items():
+                levels[f"{signal}/{name}"] = level
+        return levels
+
+    def signals(self) -> tuple[str, ...]:
+        """The names `call` returns, in order."""
+        return tuple(self._levels())
 
     def level(self, signal: str) -> str:
-        """``subword`` for a signal with a row per position, ``sequence`` for one per text.
+        """What a signal has rows for, see `tfdistil.distill.forward.SignalModel`.
 
         Raises:
-            KeyError: the student has no such signal.
+            KeyError: the model has no such signal.
         """
-        if signal not in self.signals():
-            raise KeyError(f"no signal {signal!r}; this model gives {', '.join(self.signals())}")
-        if signal in self.head_layers:
-            spec = self.outputs_spec[signal.partition("/")[2]]
-            return "sequence" if spec.level == "sequence" else "subword"
-        return "sequence" if signal.startswith("sentence") else "subword"
+        levels = self._levels()
+        if signal not in levels:
+            raise KeyError(f"no signal {signal!r}; this model gives {', '.join(levels)}")
+        return levels[signal]
 
-    def check_head(self, head: str) -> None:
-        """Raises ValueError where the model has no such head."""
-        if head not in self.head_names:
-            raise ValueError(f"no head {head!r}; this model has {', '.join(self.head_names)}")
+    def outputs_of(self, head: str) -> tuple[str, ...]:
+        """The outputs that a head scores.
+
+        Raises:
+            ValueError: no such head.
+        """
+        if head not in self.head_kinds:
+            raise ValueError(f"no head {head!r}; this model has {', '.join(self.head_kinds)}")
+        split = (signal.split("/") for signal in self.head_specs)
+        return tuple(output for name, output in split if name == head)
+
+    def decoding(self, head: str) -> dict[str, dict[str, Any]]:
+        """How scores of a head become labels, as plain JSON data.
+
+        Returns:
+            Output to its ``kind`` and ``constants``, see `tfdistil.tasks.decoders`; outputs with a
+            linear head, which has none, are left out.
+
+        Raises:
+            ValueError: no such head.
+        """
+        found = {}
+        for output in self.outputs_of(head):
+            signal = f"{head}/{output}"
+            if (kind := self.head_specs[signal].kind) != "linear":
+                constants = self.heads[signal].constants()
+                found[output] = {
+                    "kind": kind,
+                    "constants": {name: array.tolist() for name, array in constants.items()},
+                }
+        return found
 
     def export_function(
         self, length: int, batch: int, head: str = "labels"
@@ -56,55 +157,28 @@ class HeadedModel:
         Args:
             length: T.
             batch: B.
-            head: whose logits the function returns.
+            head: whose scores the function returns.
 
         Returns:
-            A function of the inputs in the order of ``input_specs`` that returns logits by task
-            output, and these specs.
+            A function of the inputs in the order of ``input_specs`` that returns scores by output,
+            and these specs.
 
         Raises:
             ValueError: the model has no such head, or does not take this length.
         """
-        self.check_head(head)
+        outputs = self.outputs_of(head)
         specs = self.input_specs(length, batch)
 
-        def logits(*inputs: Any) -> dict[str, Any]:
+        def scores(*inputs: Any) -> dict[str, Any]:
             named = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
             signals = self._signals(named, training=False, exporting=True)
-            return {output: signals[f"{head}/{output}"] for output in self.outputs_spec}
+            return {output: signals[f"{head}/{output}"] for output in outputs}
 
-        return logits, specs
+        return scores, specs
 
-
-def check_outputs(outputs: Mapping[str, tuple[str, int]]) -> dict[str, OutputSpec]:
-    """The outputs as specs.
-
-    Raises:
-        ValueError: none at all, an unknown level, no labels, or a name with ``/`` or ``.``.
-    """
-    if not outputs:
-        raise ValueError("a student needs at least one output, such as {'tags': ('word', 9)}")
-    specs = {_name("output", name): OutputSpec(*spec) for name, spec in outputs.items()}
-    for name, spec in specs.items():
-        if spec.level not in ("word", "sequence"):
-            raise ValueError(f"output {name!r} has level {spec.level!r}; use 'word' or 'sequence'")
-        if spec.size < 1:
-            raise ValueError(f"output {name!r} needs at least one label, got {spec.size}")
-    return specs
-
-
-def check_heads(heads: Sequence[str]) -> tuple[str, ...]:
-    """The names of the heads.
-
-    Raises:
-        ValueError: none, one twice, a single string, or a name with ``/`` or ``.``.
-    """
-    if isinstance(heads, str) or not heads or len(set(heads)) < len(heads):
-        raise ValueError(f"heads are different names, such as ('labels', 'logits'); got {heads!r}")
-    return tuple(_name("head", head) for head in heads)
-
-
-def _name(what: str, name: str) -> str:
-    if not name or "/" in name or "." in name:
-        raise ValueError(f"{what} {name!r}: a name is not empty and has no '/' or '.'")
-    return name
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor, as plain data."""
+        return super().get_config() | {
+            "outputs": {name: list(spec[:2]) for name, spec in self.outputs_spec.items()},
+            "heads": {name: dict(kind) for name, kind in self.head_kinds.items()},
+        }

@@ -14,7 +14,7 @@ from tfdistil.models.record import ModelRecord
 
 def with_mlm_head(record: ModelRecord, seed: int) -> ModelRecord:
     """An encoder with the same body, and a masked-language head instead of the task's."""
-    encoder = Encoder(record.model.config, mlm=True, seed=seed)
+    encoder = Encoder(record.model.config, heads={"logits": "mlm"}, seed=seed)
     copy_body(record.model, encoder)
     return ModelRecord(encoder, record.featurizer, record.arguments)
 
