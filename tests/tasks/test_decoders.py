@@ -63,6 +63,7 @@ def test_no_word_of_a_head_is_a_linear_one():
         ),
         ({"tags": {"kind": "x"}}, "'tags' is of the unknown kind 'x'; this version knows linear"),
         ({"tags": {}}, "of the unknown kind None"),
+        ({"tags": {"kind": ["linear"]}}, "of the unknown kind"),
         ({"tags": "linear"}, "is no object with a kind and constants"),
         ({"tags": {"kind": "biased", "constants": [1]}}, "is no object with a kind and constants"),
         ({"tags": {"kind": "biased"}}, "'tags' of the kind biased: .*bias"),
@@ -76,7 +77,14 @@ def test_no_word_of_a_head_is_a_linear_one():
                 {"tags": {"kind": "biased", "constants": {"bias": value}}},
                 "constant 'bias' of a head is no array of finite numbers",
             )
-            for value in ([1, 2, float("nan")], [1, [2], 3], ["a", 1, 2], {"a": 1}, [1, 2, 1e999])
+            for value in (
+                [1, 2, float("nan")],
+                [1, [2], 3],
+                ["a", 1, 2],
+                {"a": 1},
+                [1, 2, 1e999],
+                [1, 2, 10**400],
+            )
         ),
     ],
 )

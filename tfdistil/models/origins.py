@@ -69,13 +69,19 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
     """The heads of an encoder, found to be such as an encoder can have.
 
     Raises:
-        RecipeError: an unknown kind of head, or options that it does not have.
+        RecipeError: an unknown kind of head, options that it does not have, or fine-tuning without
+            a head for the task.
     """
     try:
         heads = check_heads(kinds_of(spec.heads))
-        specs_of(heads, check_outputs(outputs_of(task)), vocabulary=1)
+        specs = specs_of(heads, check_outputs(outputs_of(task)), vocabulary=1)
     except ValueError as error:
         raise RecipeError(f"models.{name}.heads: {error}") from None
+    if spec.fine_tune and all(one.level == "subword" for one in specs.values()):
+        raise RecipeError(
+            f"models.{name}.fine_tune: none of the heads {', '.join(heads)} scores the task; add a "
+            "linear one, or set fine_tune: false"
+        )
     return heads
 
 

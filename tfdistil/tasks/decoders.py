@@ -87,7 +87,7 @@ def read_decoders(data: Mapping[str, Any], outputs: tuple[Output, ...]) -> dict[
         if not isinstance(given, dict) or not isinstance(given.get("constants", {}), dict):
             raise ValueError(f"head of {output.name!r} is no object with a kind and constants")
         kind = given.get("kind")
-        if kind not in DECODERS:
+        if not isinstance(kind, str) or kind not in DECODERS:
             raise ValueError(
                 f"head of {output.name!r} is of the unknown kind {kind!r:.40}; this version knows "
                 f"{', '.join(DECODERS)}"
@@ -105,7 +105,7 @@ def read_decoders(data: Mapping[str, Any], outputs: tuple[Output, ...]) -> dict[
 def _numbers(name: str, value: Any) -> np.ndarray:
     try:
         array = np.array(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array(np.nan)
     if not np.isfinite(array).all():
         raise ValueError(f"constant {name!r:.40} of a head is no array of finite numbers")
