@@ -93,13 +93,12 @@ def test_what_it_is_not_for(tmp_path):
     ):
         check_models(parse(text=RECIPE.replace("    fine_tune: false\n", "")), Path())
     student = RECIPE.replace("kind: bilstm,", "kind: bilstm, heads: {labels: mlm},")
-    with pytest.raises(RecipeError, match=r"models.student: head 'labels/mlm' of the kind 'mlm'"):
-        check_models(parse(text=student), Path())
     hashed = RECIPE.replace(
         "bilstm, width: 4, embedding: {width: 8}", "pqrnn, heads: {labels: mlm}"
     )
-    with pytest.raises(RecipeError, match="'mlm' needs a model with a vocabulary"):
-        check_models(parse(text=hashed), Path())
+    for text in (student, hashed):
+        with pytest.raises(RecipeError, match=r"models.student: .*'mlm' scores pieces, which only"):
+            check_models(parse(text=text), Path())
     made = models()
     teacher, corpus = made["teacher"], made.corpus
     arguments = (teacher.model, corpus.task, teacher.featurizer, corpus.splitter)

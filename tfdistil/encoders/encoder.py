@@ -53,8 +53,6 @@ class Encoder(HeadedModel):
         - what other kinds of heads give beside these.
     """
 
-    scored_levels = frozenset({"word", "sequence", "subword"})
-
     def __init__(
         self,
         config: EncoderConfig | Mapping[str, Any],

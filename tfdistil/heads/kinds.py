@@ -52,7 +52,7 @@ class Head(keras.layers.Layer):
 
         Args:
             outputs: the task's.
-            vocabulary: rows of the model's word table; None: it has none.
+            vocabulary: pieces that the model can score; None: it does not score pieces.
         """
         del vocabulary
         return outputs
@@ -105,11 +105,11 @@ class MaskedLanguageHead(Head):
         """``mlm``, of the size of the vocabulary.
 
         Raises:
-            ValueError: a model without one.
+            ValueError: a model that does not score pieces.
         """
         del outputs
         if vocabulary is None:
-            raise ValueError("a head of the kind 'mlm' needs a model with a vocabulary")
+            raise ValueError("a head of the kind 'mlm' scores pieces, which only an encoder does")
         return {"mlm": HeadSpec("subword", vocabulary)}
 
 
@@ -121,7 +121,7 @@ def specs_of(
     Args:
         heads: as `tfdistil.heads.spec.check_heads` gives them.
         outputs: the task's.
-        vocabulary: rows of the model's word table; None: it has none.
+        vocabulary: pieces that the model can score; None: it does not score pieces.
 
     Raises:
         ValueError: an unknown kind, options that it does not have, or a model that it does not fit.

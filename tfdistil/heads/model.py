@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import keras
 
@@ -24,7 +24,7 @@ class HeadedModel(keras.Model):
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
         heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. Each
             has a signal ``<head>/<output>`` for every output, and those of its kind.
-        vocabulary: rows of the word table; None: there is none.
+        vocabulary: pieces that the model can score at every piece; None: it does not score pieces.
 
     Raises:
         ValueError: outputs and heads that do not fit together, or not this kind of model.
@@ -33,9 +33,6 @@ class HeadedModel(keras.Model):
         head_specs: signal to what it scores.
         heads: signal to what is made of its scores, a `tfdistil.heads.kinds.Head`.
     """
-
-    scored_levels: ClassVar[frozenset[str]] = frozenset({"word", "sequence"})
-    """The levels this model can score."""
 
     head_layers: Mapping[str, Any]
 
@@ -50,12 +47,6 @@ class HeadedModel(keras.Model):
         self.outputs_spec = check_outputs(outputs)
         self.head_kinds = check_heads(heads)
         self.head_specs = specs_of(self.head_kinds, self.outputs_spec, vocabulary)
-        for signal, spec in self.head_specs.items():
-            if spec.level not in self.scored_levels:
-                raise ValueError(
-                    f"head {signal!r} of the kind {spec.kind!r} scores every piece, which this "
-                    "kind of model cannot; use an encoder"
-                )
         self.heads = make_heads(self.head_specs)
 
     @property

@@ -47,10 +47,9 @@ class Student(HeadedModel):
         projection_activation: str,
         head_input: str,
         seed: int | None,
-        vocabulary: int | None = None,
         **kwargs: Any,
     ):
-        super().__init__(outputs, heads, vocabulary, **kwargs)
+        super().__init__(outputs, heads, **kwargs)
         check_some(outputs)
         check_rates(dropout=dropout)
         if projection_activation not in PROJECTIONS:

@@ -57,7 +57,6 @@ class PieceStudent(Student):
             projection_activation,
             head_input,
             seed,
-            vocabulary,
             **kwargs,
         )
         self.vocabulary, self.embedding_width = vocabulary, embedding
