@@ -17,6 +17,7 @@ from keras import ops
 
 from tfdistil.benchmarks.student_shape import convert_shape
 from tfdistil.files import write_bytes
+from tfdistil.heads.spec import Level
 from tfdistil.students.pqrnn import PqrnnStudent
 
 
@@ -62,7 +63,10 @@ def pqrnn_parts(
     Raises:
         ExportError: a conversion that failed.
     """
-    outputs = {"slots": ("word", slots), "intent": ("sequence", intents)}
+    outputs: dict[str, tuple[Level, int]] = {
+        "slots": ("word", slots),
+        "intent": ("sequence", intents),
+    }
     kinds = {
         "full": PqrnnStudent,
         "no-mask": _Unmasked,

@@ -9,7 +9,6 @@ from typing import Any
 from tfdistil.benchmarks.latency import Protocol, environment, measure
 from tfdistil.benchmarks.model import open_interpreter, shapes
 from tfdistil.benchmarks.shapes import reference_file
-from tfdistil.benchmarks.teacher import teacher_model
 from tfdistil.files import write_bytes
 
 REFERENCE = "reference shape"
@@ -18,7 +17,7 @@ REFERENCE = "reference shape"
 
 def benchmark_run(
     files: Mapping[str, Path],
-    encoders: Mapping[str, Any],
+    teachers: Mapping[str, tuple[Any, str]],
     *,
     queries: int = 1000,
     reference: str | None = None,
@@ -30,7 +29,8 @@ def benchmark_run(
 
     Args:
         files: model files by name, at least one.
-        encoders: the teacher by its name, or nothing; converted to float32.
+        teachers: the teacher in Keras by its name, with the head whose logits it answers by, or
+            nothing; converted to float32 as any model that is exported.
         queries: timed calls of each model.
         reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None; all runs share its
             file, see `tfdistil.benchmarks.shapes.cache_folder`.
@@ -48,15 +48,18 @@ def benchmark_run(
         ModelFileError: a file cannot be used.
         ExportError: the teacher cannot be converted.
     """
+    from tfdistil.export.convert import convert, entries_of
+
     first = next(iter(files.values()))
     known = shapes(open_interpreter(first, threads), first)
     length, batch = known[-1].length, known[-1].batch
     timed, roles = dict(files), {}
-    for name, encoder in encoders.items():
+    for name, (teacher, head) in teachers.items():
         timed[name], roles["teacher"] = folder / f"{name}.tflite", name
         if not _has_shape(timed[name], length, batch):
             screen(f"  {name} as a float .tflite")
-            write_bytes(timed[name], teacher_model(encoder, length=length, batch=batch))
+            entries = entries_of(teacher, length, batch, head)
+            write_bytes(timed[name], convert(teacher, entries, "none"))
     if reference is not None:
         roles["reference"] = REFERENCE
         timed[REFERENCE] = reference_file(

@@ -69,12 +69,9 @@ def convert_shape(
     student: Any, rows: Mapping[str, np.ndarray], length: int, batch: int, quantize: str
 ) -> bytes:
     """A student's ``online`` and ``batch``, calibrated on those of the rows that it takes."""
-    from tfdistil.export.convert import Entry, convert
+    from tfdistil.export.convert import convert, entries_of
 
-    entries = {
-        name: Entry(*student.export_function(length, count, "labels"))
-        for name, count in (("online", 1), ("batch", batch))
-    }
+    entries = entries_of(student, length, batch, "labels")
     wanted = {spec.name for spec in entries["online"].specs}
     calibration = {name: array for name, array in rows.items() if name in wanted}
     return convert(student, entries, quantize, calibration)

@@ -41,6 +41,28 @@ class Entry:
         return int(self.specs[0].shape[0])
 
 
+def entries_of(model: Any, length: int, batch: int, head: str) -> dict[str, Entry]:
+    """The entry points of a model's file: ``online`` with one row and ``batch`` with several.
+
+    Args:
+        model: has ``export_function(length, batch, head)``, see
+            `tfdistil.heads.model.HeadedModel.export_function`.
+        length: positions of a row.
+        batch: rows of ``batch``.
+        head: whose logits they give.
+
+    Raises:
+        ExportError: no such head, or a length that the model does not take.
+    """
+    try:
+        return {
+            name: Entry(*model.export_function(length, rows, head))
+            for name, rows in (("online", 1), ("batch", batch))
+        }
+    except ValueError as error:
+        raise ExportError(f"the model cannot be exported: {error}") from error
+
+
 def convert(
     model: keras.Model,
     entries: Mapping[str, Entry],

@@ -1,4 +1,4 @@
-"""A trained student to one verified model file."""
+"""A trained model to one verified model file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.errors import ExportError, TfdistilError
-from tfdistil.export.convert import Entry, convert
+from tfdistil.export.convert import convert, entries_of
 from tfdistil.export.inspect import Inspection, inspect_model
 from tfdistil.export.pack import config_bytes, pack
 from tfdistil.export.probes import measure_probes
@@ -131,14 +131,14 @@ def export_student(
     languages: Sequence[str] = (),
     calibration: Sequence[Example] | None = None,
 ) -> ExportResult:
-    """Convert a student, pack all that prediction needs into the file, and check it.
+    """Convert a student or an encoder, pack all that prediction needs into the file, and check it.
 
     The file is written under its name only when every check has passed. It is checked as a user
     will run it: by `tfdistil.runtime.Runtime` in the stock interpreter.
 
     Args:
         student: has ``export_function(length, batch, head)``, see
-            `tfdistil.students.base.Student`.
+            `tfdistil.heads.model.HeadedModel`.
         task: what its outputs mean.
         featurizer: what it was trained with; the file's windows have ``length`` positions.
         splitter: the `tfdistil.text.words.WordSplitter` of raw text.
@@ -147,7 +147,7 @@ def export_student(
         quantize: one of `tfdistil.export.quantize.QUANTIZE`.
         length: positions per call; longer texts are windowed.
         batch: rows of the signature ``batch``; the signature ``online`` has one.
-        head: whose logits the file gives.
+        head: whose logits the file gives; an encoder's is ``logits``.
         max_drop: points of the task's metric the file may have less than Keras, beyond what the
             luck of the examples explains, see `check_drop`.
         languages: BCP 47 codes, for people.
@@ -163,8 +163,6 @@ def export_student(
         raise ExportError(f"the signature 'batch' needs at least one row, got {batch}")
     if not max_drop >= 0:
         raise ExportError(f"max_drop is points of the metric, 0 or more, got {max_drop:g}")
-    if not hasattr(student, "export_function"):
-        raise ExportError("this model is an encoder; a file is made of a student")
     names = {output.name for output in task.outputs}
     labelled = [e for e in examples if names <= task.targets(e).keys()]
     if not labelled:
@@ -175,17 +173,13 @@ def export_student(
     short = featurizer_at_length(featurizer, length)
     rows = encode_rows(labelled, short, None)
     calibrating = rows if calibration is None else encode_rows(calibration, short, None)
-    signatures = {
-        "online": {"batch": 1, "length": length},
-        "batch": {"batch": batch, "length": length},
-    }
-    try:
-        entries = {
-            name: Entry(*student.export_function(length, shape["batch"], head))
-            for name, shape in signatures.items()
-        }
-    except ValueError as error:
-        raise ExportError(f"the student cannot be exported: {error}") from error
+    entries = entries_of(student, length, batch, head)
+    if missing := names.difference(student.outputs_of(head)):
+        raise ExportError(
+            f"the head {head!r} has no {', '.join(sorted(missing))}, which the task needs; it has "
+            f"{', '.join(student.outputs_of(head))}"
+        )
+    signatures = {name: {"batch": e.batch, "length": length} for name, e in entries.items()}
     inputs = [spec.name for spec in entries["online"].specs]
     model = convert(student, entries, quantize, calibration_rows(calibrating, inputs, length))
     inspection = inspect_model(model)
@@ -204,6 +198,8 @@ def export_student(
         "created_with": versions(),
         "thresholds": {},
     }
+    if decoding := student.decoding(head):
+        config["heads"] = decoding
     assets = {
         "tfdistil.json": config_bytes(config),
         **label_files(task),
@@ -221,7 +217,7 @@ def export_student(
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     answers = {
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
-        "file": [task.decode(one) for one in found],
+        "file": [runtime.task.decode(one) for one in found],
     }
     lost = paired_bootstrap(
         task.statistics(labelled, answers["file"]), task.statistics(labelled, answers["keras"])

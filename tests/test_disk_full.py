@@ -54,7 +54,7 @@ WRITERS = {
         from tfdistil.encoders import save_encoder, scratch_encoder
         sizes = dict(vocabulary=3000, width=64, layers=1, attention_heads=2, inner=8)
         heads = {"tags": ("word", 2)}
-        model = scratch_encoder(**sizes, max_positions=16, heads=heads, seed=1)
+        model = scratch_encoder(**sizes, max_positions=16, outputs=heads, seed=1)
         save_encoder(model, disk / "teacher", labels={"tags": ("O", "B-a")})
     """,
     "bytes": """

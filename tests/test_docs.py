@@ -150,10 +150,10 @@ def test_worked_examples_are_in_the_files_they_name(name, code):
 
 def test_there_is_an_example_of_each_addition():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    for what in ("reader", "objective", "schedule", "student"):
+    for what in ("reader", "objective", "schedule", "student", "head"):
         section = text.split(f"\n## Add a{'n' if what == 'objective' else ''} {what}\n")[1]
         assert len(re.findall(r"^`tests/[\w./]+`$", section.split("\n## ")[0], re.MULTILINE)) == 1
-    assert len(examples()) == 9
+    assert len(examples()) == 11
 
 
 def test_the_map_has_every_package():

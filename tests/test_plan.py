@@ -272,10 +272,10 @@ def test_a_teachers_assistant_teaches_the_student(tmp_path, capsys):
     assert any("half on train" in line for line in text.getvalue().splitlines())
     for name in ("teacher", "half", "student"):
         assert evaluate_run(tmp_path, name, None, None, None)["dev"]["examples"] == 20
-    assert (
-        export_main([str(tmp_path), "--model", "half", "--out", str(tmp_path / "half.tflite")]) == 2
-    )
-    assert "this model is an encoder; a file is made of a student" in capsys.readouterr().err
+    file = tmp_path / "half.tflite"
+    assert export_main([str(tmp_path), "--model", "half", "--out", str(file)]) == 0
+    assert file.stat().st_size > 10_000
+    assert "Keras" in capsys.readouterr().out
 
     # Stopped before the last model, it goes on with that one alone.
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))

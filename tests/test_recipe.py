@@ -16,7 +16,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.printable import printable
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import SHIPPED, load_recipe, load_tree, override, parse_recipe
-from tfdistil.schema.models import EncoderSpec, FineTuneSpec, StudentSpec
+from tfdistil.schema.models import EncoderSpec, FineTuneSpec, StudentSpec, kinds_of
 from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 LINES = """\
@@ -472,6 +472,32 @@ def test_names_become_no_paths(write, name, old, new, place):
     assert f"`{place}" in message
     assert "a name has 1 to 50 letters, digits, _ and -" in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("heads", "place", "says"),
+    [
+        ("labels", "models.student.heads", "a list of names, or names each with a kind of head"),
+        ("[]", "models.student.heads", "at least 1 item"),
+        ("{labels: 3, logits: linear}", "models.student.heads.labels", "valid dictionary"),
+        ("{labels: {kind: 3}, logits: linear}", "models.student.heads.labels.kind", "valid string"),
+        ("{a/b: linear}", "models.student.heads.a/b", "a name has 1 to 50 letters"),
+    ],
+)
+def test_heads_of_the_wrong_kind(write, heads, place, says):
+    message = message_of(write(changed("[labels, logits]", heads)))
+    assert f"`{place}`" in message
+    assert says in message
+
+
+def test_heads_by_name_and_by_kind(write):
+    kinds = "{labels: linear, logits: {kind: linear}}"
+    for heads in ("[labels, logits]", kinds):
+        recipe = load_recipe(write(changed("[labels, logits]", heads)))
+        student = recipe.root_spec("student")
+        linear = {"kind": "linear"}
+        assert kinds_of(student.heads) == {"labels": linear, "logits": linear}
+        assert load_recipe(write(recipe.to_yaml())) == recipe
 
 
 def test_names_may_be_in_any_script(write):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from tfdistil import recipe_reference
 from tfdistil.distill.noise import NOISE
 from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.heads.kinds import HEADS
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_recipe
@@ -40,8 +41,8 @@ def test_every_key_has_a_row_with_a_meaning(text):
             assert all(row.rstrip(" |").count(" | ") >= 3 for row in rows), f"{place}.{name}"
 
 
-def test_every_student_transform_noise_and_loss_has_a_row(text):
-    for name in (*STUDENTS, *TRANSFORMS, *NOISE, *OBJECTIVES):
+def test_every_student_head_transform_noise_and_loss_has_a_row(text):
+    for name in (*STUDENTS, *HEADS, *TRANSFORMS, *NOISE, *OBJECTIVES):
         assert f"| `{name}` |" in text
 
 

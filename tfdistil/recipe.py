@@ -231,8 +231,7 @@ class Recipe(Part):
 
     def heads_of(self, name: str) -> tuple[str, ...]:
         """The heads of a model."""
-        spec = self.root_spec(name)
-        return tuple(spec.heads) if isinstance(spec, StudentSpec) else ("logits",)
+        return tuple(self.root_spec(name).heads)
 
     def head_of(self, name: str) -> str:
         """The head whose logits are a model's answers."""

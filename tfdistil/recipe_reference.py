@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from tfdistil.distill.noise import NOISE
 from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.heads.kinds import HEADS
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
@@ -52,7 +53,8 @@ def reference() -> str:
     for path, model in parts(Recipe):
         paths.setdefault(model, []).append(path)
     sections = [section(model, places) for model, places in paths.items()]
-    return "\n".join([INTRODUCTION, *sections, students(), transforms(), noise(), objectives()])
+    tables = (students(), heads(), transforms(), noise(), objectives())
+    return "\n".join([INTRODUCTION, *sections, *tables])
 
 
 def parts(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
@@ -189,6 +191,15 @@ def students() -> str:
     for name, student in sorted(STUDENTS.items()):
         keys = signature(student.__init__, GIVEN | {"self"})
         lines.append(f"| `{name}` | {first_line(student)} | {keys} |")
+    return "\n".join([*lines, ""])
+
+
+def heads() -> str:
+    """Every registered kind of head and its options."""
+    lines = ["## Heads", "", "| kind | is | options |", "|---|---|---|"]
+    for name, kind in sorted(HEADS.items()):
+        keys = signature(kind.__init__, frozenset({"self", "size", "name"}))
+        lines.append(f"| `{name}` | {first_line(kind)} | {keys} |")
     return "\n".join([*lines, ""])
 
 

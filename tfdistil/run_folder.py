@@ -19,7 +19,7 @@ from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
 
 _LOCK = ".lock"
-LAYOUT = 3
+LAYOUT = 4
 """Of the folder's files; a run of another one cannot be gone on with."""
 
 

@@ -35,7 +35,7 @@ def checkpoint(tmp_path_factory) -> Path:
         attention_heads=2,
         inner=8,
         max_positions=16,
-        heads={},
+        outputs={},
         seed=1,
     )
     folder = tmp_path_factory.mktemp("checkpoint")

@@ -113,24 +113,29 @@ def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeyp
         attention_heads=2,
         inner=16,
         max_positions=16,
-        heads={"tags": ("word", 3), "class": ("sequence", 2)},
+        outputs={"tags": ("word", 3), "class": ("sequence", 2)},
         seed=0,
     )
-    found = benchmark_run(
-        student_file, teacher, queries=20, reference="tiny", folder=tmp_path / "benchmark"
+    files, teachers = {"student.tflite": student_file}, {"teacher": (teacher, "logits")}
+    folder = tmp_path / "benchmark"
+    found = benchmark_run(files, teachers, queries=20, reference="tiny", folder=folder)
+    assert set(found["models"]) == {"student.tflite", "teacher", "reference shape"}
+    assert found["models"]["teacher"]["batch_ms"]["batch"] == BATCH
+    assert (
+        found["models"]["teacher"]["bytes"]
+        == (tmp_path / "benchmark/teacher.tflite").stat().st_size
     )
-    assert found["teacher"]["batch_ms"]["batch"] == BATCH
-    assert found["teacher"]["bytes"] == (tmp_path / "benchmark/teacher.tflite").stat().st_size
     assert found["reference"]["name"] == "tiny"
     assert found["reference"]["latency"]["online_ms"]["p50"] > 0
-    assert set(found["ratios"]) == {"teacher", "reference"}
+    assert set(found["ratios"]) == {"student.tflite"}
+    assert set(found["ratios"]["student.tflite"]) == {"teacher", "reference"}
     # All runs share one reference: it does not lie in the run's folder.
     assert [p.name for p in (tmp_path / "benchmark").iterdir()] == ["teacher.tflite"]
     assert [p.name for p in (tmp_path / "shapes").iterdir()] == [
         f"tiny-none-{BATCH}x{LENGTH}.tflite"
     ]
     stamp = (tmp_path / "benchmark/teacher.tflite").stat().st_mtime_ns
-    benchmark_run(student_file, None, queries=20, folder=tmp_path / "benchmark")  # not made again
+    benchmark_run(files, {"teacher": (None, "logits")}, queries=20, folder=folder)  # not made again
     assert (tmp_path / "benchmark/teacher.tflite").stat().st_mtime_ns == stamp
     ids = np.random.default_rng(0).integers(1, 60, (1, LENGTH)).astype(np.int32)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}

@@ -150,7 +150,7 @@ def teacher(make_featurizer, labels) -> Model:
         width=8,
         layers=1,
         max_positions=48,
-        heads={"tags": ("word", labels)},
+        outputs={"tags": ("word", labels)},
         pooler=True,
         seed=1,
     )

@@ -64,7 +64,7 @@ def test_words_and_texts_of_a_teacher(make_examples, make_featurizer):
     ]
     task = IntentSlots.from_examples(examples)
     heads = {o.name: (o.level, len(o.labels)) for o in task.outputs}
-    teacher = scratch_encoder(20, width=8, layers=1, max_positions=16, heads=heads, seed=1)
+    teacher = scratch_encoder(20, width=8, layers=1, max_positions=16, outputs=heads, seed=1)
     featurizer = make_featurizer("words", 10, token_types=True)
     rows = encode_rows(examples, featurizer, task)
     found = Predictor(teacher, task, "logits").logits(rows)

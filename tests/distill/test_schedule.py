@@ -277,7 +277,7 @@ def other_weights(teacher, make_featurizer, task):
         width=8,
         layers=1,
         max_positions=48,
-        heads={"tags": ("word", len(task.outputs[0].labels))},
+        outputs={"tags": ("word", len(task.outputs[0].labels))},
         pooler=True,
         seed=2,
     )

@@ -24,9 +24,9 @@ FAMILIES = {
 def tiny() -> Callable[..., Encoder]:
     """Builds a two-layer encoder of a family."""
 
-    def build(family: str = "bert", heads: Any = None, **options: Any) -> Encoder:
+    def build(family: str = "bert", outputs: Any = None, **options: Any) -> Encoder:
         config = EncoderConfig(family=family, **TINY, **FAMILIES[family])
-        return Encoder(config, heads, **{"seed": 7, **options})
+        return Encoder(config, outputs, **{"seed": 7, **options})
 
     return build
 
@@ -36,9 +36,9 @@ def saved(tmp_path: Path, tiny: Callable[..., Encoder]) -> Callable[..., Path]:
     """Saves a two-layer encoder with one word or sequence head and gives its folder."""
 
     def save(family: str = "bert", level: str | None = "word", labels: str = "abc", **more: Any):
-        heads = {"out": (level, len(labels))} if level else None
+        outputs = {"out": (level, len(labels))} if level else None
         folder = tmp_path / f"{family}-{level}-{labels}"
-        encoder = tiny(family, heads, **more)
+        encoder = tiny(family, outputs, **more)
         save_encoder(encoder, folder, {"out": labels} if level else None)
         return folder
 

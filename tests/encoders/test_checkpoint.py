@@ -16,6 +16,7 @@ from tfdistil.encoders import checkpoint_heads, load_encoder, save_encoder, word
 from tfdistil.errors import CheckpointError
 
 FAMILIES = ("bert", "distilbert", "roberta", "xlm-roberta")
+MLM = {"logits": "mlm"}
 ABC = {"out": ("word", 3)}
 EMBEDDINGS = "embeddings.word_embeddings.weight"
 
@@ -71,7 +72,8 @@ def test_joint_heads(tiny, tmp_path: Path, family: str) -> None:
     assert {"heads.slots.out.weight", "heads.intent.out.bias", EMBEDDINGS} <= set(tensors)
     turned = load_encoder(tmp_path, heads, labels=labels | {"intent": ("sell", "buy")})
     np.testing.assert_array_equal(
-        turned.heads["intent"].out.bias, np.array(encoder.heads["intent"].out.bias)[::-1]
+        turned.classifiers["intent"].out.bias,
+        np.array(encoder.classifiers["intent"].out.bias)[::-1],
     )
     alone = load_encoder(tmp_path, {"intent": ("sequence", 2)}, labels={"intent": labels["intent"]})
     assert alone.load_report.heads == ("intent",)
@@ -92,7 +94,7 @@ def test_shards(tiny, saved) -> None:
         places |= dict.fromkeys(part, place)
     index = folder / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": places}))
-    assert_same(load_encoder(folder, ABC, labels={"out": "abc"}), tiny(heads=ABC))
+    assert_same(load_encoder(folder, ABC, labels={"out": "abc"}), tiny(outputs=ABC))
 
     def broken(content, message: str) -> None:
         index.write_text(content if isinstance(content, str) else json.dumps(content))
@@ -112,9 +114,9 @@ def test_shards(tiny, saved) -> None:
 def test_labels_decide_the_order_of_the_rows(tiny, saved) -> None:
     folder = saved("bert", "word", "abc")
     encoder = load_encoder(folder, ABC, labels={"out": "cab"})
-    head, old = encoder.heads["out"].out, tiny(heads=ABC).heads["out"].out
+    head, old = encoder.classifiers["out"].out, tiny(outputs=ABC).classifiers["out"].out
     np.testing.assert_array_equal(head.kernel, np.array(old.kernel)[:, [2, 0, 1]])
-    assert_same(load_encoder(folder, ABC), tiny(heads=ABC))  # no labels: the file's order
+    assert_same(load_encoder(folder, ABC), tiny(outputs=ABC))  # no labels: the file's order
     for labels in ("abd", "ab", "abcd"):
         with pytest.raises(CheckpointError) as error:
             load_encoder(folder, {"out": ("word", len(labels))}, labels={"out": labels})
@@ -243,15 +245,15 @@ def test_all_problems_with_tensors_are_listed_at_once(saved) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_masked_language_head(tiny, saved, family: str) -> None:
-    folder = saved(family, None, mlm=True)
-    assert_same(load_encoder(folder, mlm=True), tiny(family, mlm=True))
+    folder = saved(family, None, heads=MLM)
+    assert_same(load_encoder(folder, heads=MLM), tiny(family, heads=MLM))
     assert len(load_encoder(folder).load_report.ignored) == 5
     with pytest.raises(CheckpointError, match=r"missing: (cls|lm_head|vocab_layer_norm)\."):
-        load_encoder(saved(family, "word"), mlm=True)
+        load_encoder(saved(family, "word"), heads=MLM)
 
 
 def test_tied_copies_must_be_copies(tiny, saved) -> None:
-    folder = saved("bert", None, mlm=True)
+    folder = saved("bert", None, heads=MLM)
     head, table = "cls.predictions", f"bert.{EMBEDDINGS}"
 
     def untie(tensors):
@@ -259,12 +261,12 @@ def test_tied_copies_must_be_copies(tiny, saved) -> None:
         tensors[f"{head}.decoder.bias"] = tensors.pop(f"{head}.bias")
 
     change(folder, untie)
-    encoder = load_encoder(folder, mlm=True)
-    assert_same(encoder, tiny(mlm=True))
+    encoder = load_encoder(folder, heads=MLM)
+    assert_same(encoder, tiny(heads=MLM))
     assert encoder.load_report.ignored == (f"{head}.decoder.weight",)
     change(folder, lambda t: t | {f"{head}.decoder.weight": t[table] + 1})
     with pytest.raises(CheckpointError, match=r"decoder.weight differs from bert"):
-        load_encoder(folder, mlm=True)
+        load_encoder(folder, heads=MLM)
 
 
 @pytest.mark.parametrize(

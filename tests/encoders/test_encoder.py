@@ -15,6 +15,7 @@ from tfdistil.encoders import Encoder, EncoderConfig
 from tfdistil.errors import CheckpointError
 
 FAMILIES = ("bert", "distilbert", "roberta", "xlm-roberta")
+BOTH = {"logits": "linear", "pieces": "mlm"}
 JOINT = {"slots": ("word", 5), "intent": ("sequence", 3)}
 
 
@@ -25,7 +26,7 @@ def numpy(signals):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -> None:
     pooler = None if family == "distilbert" else True
-    encoder = tiny(family, JOINT, mlm=True, attention=True, pooler=pooler)
+    encoder = tiny(family, JOINT, heads=BOTH, attention=True, pooler=pooler)
     signals = numpy(encoder(batch))
     assert tuple(signals) == encoder.signals()
     shapes = {
@@ -33,7 +34,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
         "sentence": (3, 8),
         "attention": (3, 2, 6, 6),
         "pooled": (3, 8),
-        "logits/mlm": (3, 6, 23),
+        "pieces/mlm": (3, 6, 23),
         "logits/slots": (3, 6, 5),
         "logits/intent": (3, 3),
     }
@@ -45,7 +46,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
         sequence = name in ("pooled", "logits/intent") or name.startswith("sentence")
         assert encoder.level(name) == ("sequence" if sequence else rows[value.shape[1:2]])
     for name in ("hidden/3", "hidden/-1", "attention/0", "logits/none", "pool", "logits", ""):
-        with pytest.raises(KeyError, match="this encoder gives hidden/0, sentence/0, hidden/1"):
+        with pytest.raises(KeyError, match="this model gives hidden/0, sentence/0, hidden/1"):
             encoder.level(name)
     with pytest.raises(KeyError):
         tiny(family).level("attention/1")
@@ -53,7 +54,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_groups_cover_every_weight_once_top_to_bottom(tiny, family: str) -> None:
-    encoder = tiny(family, JOINT, mlm=True)
+    encoder = tiny(family, JOINT, heads=BOTH)
     groups = encoder.layer_groups()
     assert [name for name, _ in groups] == ["heads", "layer_2", "layer_1", "embeddings"]
     covered = [id(weight) for _, weights in groups for weight in weights]
@@ -120,12 +121,12 @@ def test_segments_matter_only_where_the_family_has_them(tiny, batch) -> None:
 
 
 def test_config_round_trip_and_same_seed_same_weights(tiny, batch) -> None:
-    encoder = tiny("bert", JOINT, mlm=True, attention=True)
+    encoder = tiny("bert", JOINT, heads=BOTH, attention=True)
     again = Encoder.from_config(encoder.get_config())
     assert again.get_config() == encoder.get_config()
     for name, value in numpy(encoder(batch)).items():
         np.testing.assert_array_equal(value, numpy(again(batch))[name])
-    other = tiny("bert", JOINT, mlm=True, seed=8)
+    other = tiny("bert", JOINT, heads=BOTH, seed=8)
     assert not np.array_equal(encoder.word_embeddings, other.word_embeddings)
     kernels = [np.array(layer.query.kernel) for layer in encoder.layer_stack]
     assert not np.array_equal(*kernels)
@@ -133,20 +134,20 @@ def test_config_round_trip_and_same_seed_same_weights(tiny, batch) -> None:
 
 @pytest.mark.parametrize("suffix", ["weights.h5", "keras"])
 def test_keras_files(tiny, batch, tmp_path: Path, suffix: str) -> None:
-    encoder, path = tiny("roberta", JOINT, mlm=True, seed=1), tmp_path / f"model.{suffix}"
+    encoder, path = tiny("roberta", JOINT, heads=BOTH, seed=1), tmp_path / f"model.{suffix}"
     if suffix == "keras":
         encoder.save(path)
         again = keras.saving.load_model(path)
     else:
         encoder.save_weights(path)
-        again = tiny("roberta", JOINT, mlm=True, seed=2)
+        again = tiny("roberta", JOINT, heads=BOTH, seed=2)
         again.load_weights(path)
     for name, value in numpy(encoder(batch)).items():
         np.testing.assert_array_equal(value, numpy(again(batch))[name])
 
 
 def test_fit_moves_every_weight_a_loss_reaches(tiny, batch) -> None:
-    encoder = tiny("bert", JOINT, mlm=True)
+    encoder = tiny("bert", JOINT, heads=BOTH)
     before = [np.array(weight) for weight in encoder.weights]
 
     class Trained(keras.Model):
@@ -156,7 +157,7 @@ def test_fit_moves_every_weight_a_loss_reaches(tiny, batch) -> None:
 
         def call(self, inputs, training=None):
             signals = self.encoder(inputs, training=training)
-            return {k: v for k, v in signals.items() if k.startswith("logits/")}
+            return {k: v for k, v in signals.items() if k.startswith(("logits/", "pieces/"))}
 
     model = Trained()
     model.compile(
@@ -164,11 +165,11 @@ def test_fit_moves_every_weight_a_loss_reaches(tiny, batch) -> None:
         jit_compile=False,
         loss={
             name: keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-            for name in ("logits/mlm", "logits/slots", "logits/intent")
+            for name in ("pieces/mlm", "logits/slots", "logits/intent")
         },
     )
     targets = {
-        "logits/mlm": batch["input_ids"],
+        "pieces/mlm": batch["input_ids"],
         "logits/slots": batch["input_ids"] % 5,
         "logits/intent": np.array([0, 1, 2]),
     }
@@ -210,14 +211,20 @@ def test_wrong_arguments(tiny) -> None:
     for heads, message in (
         ({"a": ("token", 3)}, "level 'token'"),
         ({"a": ("word", 0)}, "at least one label"),
-        ({"a/b": ("word", 3)}, "cannot be called 'a/b'"),
+        ({"a/b": ("word", 3)}, "output 'a/b': a name is not empty and has no '/'"),
     ):
         with pytest.raises(ValueError, match=message):
-            tiny(heads=heads)
-    with pytest.raises(ValueError, match="cannot be called 'mlm'"):
-        tiny(heads={"mlm": ("word", 3)}, mlm=True)
+            tiny(outputs=heads)
+    with pytest.raises(ValueError, match="one masked-language head at most"):
+        tiny(heads={"a": "mlm", "b": "mlm"})
+    with pytest.raises(
+        ValueError, match="head 'a': unknown kind of head 'x'; there are linear, mlm"
+    ):
+        tiny(heads={"a": "x"})
+    with pytest.raises(ValueError, match="head 'a': linear has no option depth; it has none"):
+        tiny(heads={"a": {"kind": "linear", "depth": 2}})
     with pytest.raises(ValueError, match="what the pooler gives"):
-        tiny(heads=JOINT, pooler=False)
+        tiny(outputs=JOINT, pooler=False)
     with pytest.raises(ValueError, match="distilbert family has no pooler"):
         tiny("distilbert", pooler=True)
     with pytest.raises(CheckpointError, match="not a multiple"):

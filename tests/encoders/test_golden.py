@@ -14,14 +14,14 @@ from tfdistil.encoders import load_encoder, save_encoder
 
 LABELS = tuple(f"LABEL_{i}" for i in range(5))
 CHECKPOINTS = {
-    "bert-mlm": {"mlm": True},
-    "bert-token-classification": {"heads": {"tags": ("word", 5)}, "labels": {"tags": LABELS}},
+    "bert-mlm": {"heads": {"logits": "mlm"}},
+    "bert-token-classification": {"outputs": {"tags": ("word", 5)}, "labels": {"tags": LABELS}},
     "bert-sequence-classification": {
-        "heads": {"class": ("sequence", 5)},
+        "outputs": {"class": ("sequence", 5)},
         "labels": {"class": LABELS},
     },
-    "distilbert-mlm": {"mlm": True},
-    "xlm-roberta-mlm": {"mlm": True},
+    "distilbert-mlm": {"heads": {"logits": "mlm"}},
+    "xlm-roberta-mlm": {"heads": {"logits": "mlm"}},
 }
 TOLERANCE = 1e-4
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.encoders.heads import Classifier, MaskedLanguageHead, Pooler
+from tfdistil.encoders.heads import Classifier, MaskedLanguageScores, Pooler
 from tfdistil.encoders.layers import (
     Embeddings,
     LayerNorm,
@@ -118,7 +118,7 @@ def test_heads_are_the_formulas() -> None:
         dense(roberta.out, np.tanh(dense(roberta.dense, hidden[:, 0]))),
         atol=1e-6,
     )
-    mlm = MaskedLanguageHead(6, 8, seed=1)
+    mlm = MaskedLanguageScores(6, 8, seed=1)
     mlm.build()
     table = np.random.default_rng(1).normal(size=(6, 8)).astype("float32")
     expected = normalized(gelu(dense(mlm.dense, hidden))) @ table.T
@@ -132,7 +132,7 @@ def test_heads_are_the_formulas() -> None:
         TransformerLayer(8, 2, 12, "relu", 0.2, 0.3, 0.0, seed=2),
         Pooler(8, seed=1),
         Classifier(8, 5, 0.3, "relu", 0.2, seed=4),
-        MaskedLanguageHead(6, 8, "relu", seed=5),
+        MaskedLanguageScores(6, 8, "relu", seed=5),
     ],
     ids=lambda layer: type(layer).__name__,
 )

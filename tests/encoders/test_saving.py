@@ -48,9 +48,9 @@ def test_a_failed_save_leaves_what_was_there(tiny, tmp_path: Path) -> None:
 
 
 def test_heads_need_their_labels(tiny, tmp_path: Path) -> None:
-    encoder = tiny(heads={"tags": ("word", 2)})
+    encoder = tiny(outputs={"tags": ("word", 2)})
     for labels in (None, {"tags": ["a"]}, {"tags": ["a", "a"]}, {"other": ["a", "b"]}):
-        with pytest.raises(CheckpointError, match="head 'tags' needs 2 different labels"):
+        with pytest.raises(CheckpointError, match="output 'tags' needs 2 different labels"):
             save_encoder(encoder, tmp_path, labels)
     with pytest.raises(CheckpointError, match=r"labels for \['more'\]"):
         save_encoder(encoder, tmp_path, {"tags": ["a", "b"], "more": ["c"]})
@@ -59,7 +59,7 @@ def test_heads_need_their_labels(tiny, tmp_path: Path) -> None:
 def test_joint_models_keep_their_labels_in_the_config(tiny, tmp_path: Path) -> None:
     from transformers import AutoConfig
 
-    encoder = tiny(heads={"slots": ("word", 2), "intent": ("sequence", 1)})
+    encoder = tiny(outputs={"slots": ("word", 2), "intent": ("sequence", 1)})
     save_encoder(encoder, tmp_path, {"slots": ["O", "B-x"], "intent": ["buy"]})
     content = json.loads((tmp_path / "config.json").read_text("utf-8"))
     assert content["architectures"] == ["BertModel"]

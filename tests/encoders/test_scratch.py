@@ -8,23 +8,25 @@ from tfdistil.encoders import scratch_encoder
 
 
 def test_sizes_and_seed() -> None:
-    encoder = scratch_encoder(50, 64, 3, max_positions=40, heads={"tags": ("word", 5)}, seed=3)
+    encoder = scratch_encoder(50, 64, 3, max_positions=40, outputs={"tags": ("word", 5)}, seed=3)
     config = encoder.config
     assert (config.attention_heads, config.inner, config.max_length) == (2, 256, 40)
-    again = scratch_encoder(50, 64, 3, max_positions=40, heads={"tags": ("word", 5)}, seed=3)
+    again = scratch_encoder(50, 64, 3, max_positions=40, outputs={"tags": ("word", 5)}, seed=3)
     for a, b in zip(encoder.weights, again.weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
 
 
 def test_no_two_weights_start_alike() -> None:
-    encoder = scratch_encoder(64, 64, 2, inner=64, heads={"a": ("word", 64), "b": ("sequence", 64)})
+    encoder = scratch_encoder(
+        64, 64, 2, inner=64, outputs={"a": ("word", 64), "b": ("sequence", 64)}
+    )
     seeded = scratch_encoder(
         64,
         64,
         2,
         inner=64,
         max_positions=64,
-        heads={"a": ("word", 64), "b": ("sequence", 64)},
+        outputs={"a": ("word", 64), "b": ("sequence", 64)},
         seed=0,
     )
     for model in (encoder, seeded):
@@ -37,7 +39,9 @@ def test_it_learns_which_word_comes_first() -> None:
     rng = np.random.default_rng(0)
     ids = rng.integers(5, 25, (512, 8)).astype("int32")
     ids[:, 0] = 2
-    encoder = scratch_encoder(25, 32, 2, heads={"class": ("sequence", 2)}, max_positions=8, seed=1)
+    encoder = scratch_encoder(
+        25, 32, 2, outputs={"class": ("sequence", 2)}, max_positions=8, seed=1
+    )
     inputs = {"input_ids": keras.Input((8,), dtype="int32", name="input_ids")}
     model = keras.Model(inputs, encoder(inputs)["logits/class"])
     model.compile(

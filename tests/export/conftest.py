@@ -61,9 +61,12 @@ class Trained:
     featurizer: Any
     splitter: Any
     dev: list[Example]
+    train: list[Example]
 
 
-def fit(student, featurizer, task, examples, epochs: int, rate: float = 0.01) -> None:
+def fit(
+    student, featurizer, task, examples, epochs: int, rate: float = 0.01, head: str = "labels"
+) -> None:
     """Train on labelled examples with plain cross-entropies."""
     import tensorflow as tf
 
@@ -79,7 +82,7 @@ def fit(student, featurizer, task, examples, epochs: int, rate: float = 0.01) ->
             signals = student(batch, training=True)
             loss = tf.constant(0.0)
             for output in task.outputs:
-                logits, gold = signals[f"labels/{output.name}"], targets[output.name]
+                logits, gold = signals[f"{head}/{output.name}"], targets[output.name]
                 if output.level == "word":
                     logits = tf.gather(logits, batch["units"], batch_dims=1)
                 each = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(gold, 0), logits)
@@ -120,4 +123,4 @@ def trained() -> Trained:
         seed=1,
     )
     fit(student, featurizer, task, train, 14)
-    return Trained(student, task, featurizer, WordSplitter("unicode"), dev)
+    return Trained(student, task, featurizer, WordSplitter("unicode"), dev, train)

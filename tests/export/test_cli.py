@@ -70,7 +70,7 @@ def test_what_it_writes_and_says(run, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--head", "logits"], "no head 'logits'; this student has labels"),
+        (["--head", "logits"], "no head 'logits'; this model has labels"),
         (["--length", "2"], "windows of 2 positions are not possible"),
         (["--length", "0"], "windows of 0 positions are not possible"),
         (["--batch", "0"], "needs at least one row, got 0"),

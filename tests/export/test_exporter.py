@@ -158,7 +158,7 @@ def test_a_drop_that_may_be_chance_is_a_warning(trained, tmp_path, monkeypatch, 
     ("options", "text"),
     [
         ({"quantize": "int4"}, "cannot quantize to 'int4'; use one of int8"),
-        ({"head": "logits"}, "no head 'logits'; this student has labels"),
+        ({"head": "logits"}, "no head 'logits'; this model has labels"),
         ({"length": 3}, "windows of 3 positions are not possible"),
         ({"examples": []}, "none of the 0 dev examples has labels for intent, slots"),
     ],

@@ -163,7 +163,7 @@ def subwords(tokenizer: Any) -> SubwordFeaturizer:
 def encoder(tokenizer: Any) -> Callable[..., Encoder]:
     """Builds a BERT of width 8 whose heads have an opinion."""
 
-    def build(layers: int, heads: Any = None, seed: int = 1, **options: Any) -> Encoder:
+    def build(layers: int, outputs: Any = None, seed: int = 1, **options: Any) -> Encoder:
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),
             width=8,
@@ -171,12 +171,12 @@ def encoder(tokenizer: Any) -> Callable[..., Encoder]:
             attention_heads=2,
             inner=12,
             max_positions=32,
-            heads=heads,
+            outputs=outputs,
             seed=seed,
             **options,
         )
-        for head in model.heads.values():
-            head.out.kernel.assign(head.out.kernel * 8)
+        for layer in model.classifiers.values():
+            layer.out.kernel.assign(layer.out.kernel * 8)
         return model
 
     return build

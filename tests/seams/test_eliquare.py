@@ -63,9 +63,9 @@ def objectives():
 
 @pytest.fixture
 def models(named, encoder, subwords):
-    teacher = encoder(4, mlm=True)
+    teacher = encoder(4, heads={"logits": "mlm"})
     teacher.word_embeddings.assign(teacher.word_embeddings * 5)  # an opinion
-    student = Encoder(replace(teacher.config, layers=2), mlm=True, seed=3)
+    student = Encoder(replace(teacher.config, layers=2), heads={"logits": "mlm"}, seed=3)
     theirs = dict(teacher.layer_groups())
     for name, weights in student.layer_groups():
         number = name.removeprefix("layer_")

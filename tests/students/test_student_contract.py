@@ -314,7 +314,7 @@ def test_int8_calibrated_without_padding_leaves_padding_out(name):
 
 @every_student
 def test_export_function_refuses_an_unknown_head(name):
-    with pytest.raises(ValueError, match="no head 'x'; this student has labels"):
+    with pytest.raises(ValueError, match="no head 'x'; this model has labels"):
         make(name, "tags").export_function(8, 1, "x")
 
 

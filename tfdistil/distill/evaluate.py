@@ -10,6 +10,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
 from tfdistil.tasks import Prediction, Task
+from tfdistil.tasks.decoders import read_decoders
 
 
 class Predictor:
@@ -22,7 +23,7 @@ class Predictor:
     """
 
     def __init__(self, model: SignalModel, task: Task, head: str):
-        self.task = task
+        self.model, self.task, self.head = model, task, head
         self.outputs = {f"{head}/{output.name}": output for output in task.outputs}
         self.reader = SignalReader(model, list(self.outputs))
 
@@ -41,7 +42,12 @@ class Predictor:
 
     def predict(self, rows: Rows) -> list[Prediction]:
         """One prediction per example; each word has its tag, also in texts that were windowed."""
-        return [self.task.decode(logits) for logits in self.logits(rows)]
+        task = self.task
+        if hasattr(self.model, "decoding"):
+            # The constants of a head as they are now: training changes them.
+            decoding = self.model.decoding(self.head)
+            task = task.with_decoders(read_decoders(decoding, task.outputs))
+        return [task.decode(logits) for logits in self.logits(rows)]
 
     def score(self, rows: Rows, examples: Sequence[Example]) -> dict[str, float]:
         """The task's scores on labelled examples, in percent."""

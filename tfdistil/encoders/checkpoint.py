@@ -19,8 +19,7 @@ from tfdistil.encoders.checkpoint_info import (
     resolve_checkpoint,
 )
 from tfdistil.encoders.config import EncoderConfig
-from tfdistil.encoders.encoder import Encoder
-from tfdistil.encoders.heads import HeadSpec, Level
+from tfdistil.encoders.encoder import Encoder, key_of
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
     CLASS_PREFIXES,
@@ -30,17 +29,18 @@ from tfdistil.encoders.tensor_names import (
     Weight,
     bare_name,
     base_tensors,
+    extra_tensors,
     head_tensors,
     mlm_tensors,
     pooler_tensors,
     tied_tensors,
 )
 from tfdistil.errors import CheckpointError
+from tfdistil.heads.kinds import specs_of
+from tfdistil.heads.spec import HeadSpec, Level, check_heads, check_outputs
 from tfdistil.printable import listed, shown
 
 _LOG = logging.getLogger(__name__)
-Heads = Mapping[str, tuple[Level, int]]
-"""Output name to its level and its number of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class LoadReport:
 
 def load_encoder(
     source: str | Path,
-    heads: Heads | None = None,
+    outputs: Mapping[str, tuple[Level, int]] | None = None,
     *,
+    heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("logits",),
     labels: Mapping[str, Sequence[str]] | None = None,
-    mlm: bool = False,
     pooler: bool | None = None,
     attention: bool = False,
     fresh_heads: bool = False,
@@ -95,11 +95,11 @@ def load_encoder(
     Args:
         source: a folder with ``config.json`` and ``model.safetensors`` (or shards and their
             index), or a hub id.
-        heads: output name to ``(level, number of labels)``, for example
+        outputs: task output to ``(level, number of labels)``, for example
             ``{o.name: (o.level, len(o.labels)) for o in task.outputs}``.
-        labels: output name to labels in the order of the logits. A head that is not in it takes
+        heads: of the encoder, see `Encoder`; ``{"logits": "mlm"}`` loads the masked-language head.
+        labels: output name to labels in the order of the logits. An output that is not in it takes
             the file's labels in the file's order.
-        mlm: load the masked-language head as well.
         pooler: whether to have a pooler. None: where a head needs one, or where there is no head
             at all and the file has one.
         attention: whether the encoder returns attention maps.
@@ -116,8 +116,11 @@ def load_encoder(
     folder = resolve_checkpoint(source)
     content, config = read_config(folder)
     architecture = architecture_of(content, config)
-    wanted = {name: HeadSpec(*spec) for name, spec in (heads or {}).items()}
-    labels = _checked_labels(wanted, labels or {})
+    known = check_outputs(outputs or {})
+    specs = specs_of(check_heads(heads), known, config.vocabulary)
+    mlm = any(spec.level == "subword" for spec in specs.values())
+    wanted = {key_of(name): spec for name, spec in specs.items() if spec.level != "subword"}
+    labels = _checked_labels(known, wanted, labels or {})
     declared = {} if fresh_heads else declared_heads(content, architecture, folder)
     kept = _kept_heads(declared, is_joint(content), wanted, labels, folder)
     with open_tensors(folder) as tensors:
@@ -129,8 +132,8 @@ def load_encoder(
             pooler = config.has_pooler and "pooler.dense.weight" in names
         encoder = Encoder(
             config,
-            wanted,
-            mlm=mlm,
+            outputs,
+            heads,
             pooler=pooler,
             attention=attention,
             seed=seed,
@@ -143,6 +146,17 @@ def load_encoder(
             required |= classifier
             orders |= dict.fromkeys(list(classifier)[-2:], order)
         fresh = [f"head {name}" for name in wanted if name not in kept]
+        for name, order in kept.items():
+            extra = extra_tensors(encoder, name)
+            if not extra.keys() <= names.keys():
+                fresh.append(f"{wanted[name].kind} of head {name}")
+                continue
+            if extra and order != sorted(order):
+                raise CheckpointError(
+                    f"head {name!r} in {folder} has its labels in another order, and is no linear "
+                    "one, whose rows can be put in order; give the labels as the file has them"
+                )
+            required |= extra
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
         if "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None):
             required |= pooler_tensors(encoder)
@@ -189,12 +203,16 @@ def word_embeddings(source: str | Path) -> np.ndarray:
 
 
 def _checked_labels(
-    wanted: Mapping[str, HeadSpec], labels: Mapping[str, Sequence[str]]
+    outputs: Mapping[str, HeadSpec],
+    wanted: Mapping[str, HeadSpec],
+    labels: Mapping[str, Sequence[str]],
 ) -> dict[str, tuple[str, ...]]:
+    """The labels of each wanted head, where there are any."""
     for name, given in labels.items():
-        if name not in wanted or len(given) != wanted[name].size:
-            raise ValueError(f"{len(given)} labels for output {name!r}, but heads are {wanted}")
-    return {name: tuple(given) for name, given in labels.items()}
+        if name not in outputs or len(given) != outputs[name].size:
+            raise ValueError(f"{len(given)} labels for output {name!r}, but outputs are {outputs}")
+    of_output = {name: name.rpartition("/")[2] for name in wanted}
+    return {name: tuple(labels[one]) for name, one in of_output.items() if one in labels}
 
 
 def _kept_heads(

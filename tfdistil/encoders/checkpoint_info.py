@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.encoders.config import EncoderConfig
-from tfdistil.encoders.heads import Level
 from tfdistil.encoders.tensor_names import CLASS_KINDS, CLASS_PREFIXES
 from tfdistil.errors import CheckpointError
+from tfdistil.heads.spec import Level
 from tfdistil.printable import shown
 from tfdistil.text.checkpoint_files import read_json
 

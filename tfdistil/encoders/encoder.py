@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import keras
 
 from tfdistil.encoders.config import EncoderConfig
-from tfdistil.encoders.heads import Classifier, HeadSpec, Level, MaskedLanguageHead, Pooler
+from tfdistil.encoders.heads import Classifier, MaskedLanguageScores, Pooler
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
     TransformerLayer,
     masked_by_bias,
+    masked_by_reach,
 )
+from tfdistil.heads.model import HeadedModel
+from tfdistil.heads.spec import HeadSpec, Level
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class Encoder(keras.Model):
+class Encoder(HeadedModel):
     """A BERT, DistilBERT or (XLM-)RoBERTa encoder with any number of heads.
 
     All weights exist once it is constructed.
 
     Args:
         config: sizes and conventions, as an `EncoderConfig` or the dict of its fields.
-        heads: output name to ``(level, labels)``, such as ``{"tags": ("word", 9)}``; a joint model
-            has several.
-        mlm: whether there is a masked-language head (logits over the vocabulary).
+        outputs: task output to ``(level, labels)``, such as ``{"tags": ("word", 9)}``; a joint
+            model has several, a bare encoder none.
+        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`;
+            ``{"logits": "mlm"}`` is a masked-language head.
         pooler: whether there is a pooler. None: where a head needs one (BERT's sequence heads).
         attention: whether `call` returns attention maps.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: a head of an unknown level or without labels, or sequence heads of BERT with
-            ``pooler=False``.
+        ValueError: outputs and heads that do not fit together, two masked-language heads, or
+            sequence heads of BERT with ``pooler=False``.
         CheckpointError: a `config` dict that does not fit together.
 
     Signals of `call`, all ``[B, ...]`` in the compute dtype, logits in float32:
@@ -43,36 +48,37 @@ class Encoder(keras.Model):
         - ``attention/1`` to ``attention/<layers>``, with ``attention=True``: probabilities
           ``[B, heads, T, T]``, rows are queries.
         - ``pooled``, where there is a pooler: ``[B, width]``.
-        - ``logits/<output>``: ``[B, T, labels]`` (word) or ``[B, labels]`` (sequence).
-        - ``logits/mlm``, with ``mlm=True``: ``[B, T, vocabulary]``.
+        - ``<head>/<output>``: ``[B, T, labels]`` (word) or ``[B, labels]`` (sequence).
+        - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``.
+        - what other kinds of heads give beside these.
     """
 
     def __init__(
         self,
         config: EncoderConfig | Mapping[str, Any],
-        heads: Mapping[str, tuple[Level, int]] | None = None,
-        mlm: bool = False,
+        outputs: Mapping[str, tuple[Level, int]] | None = None,
+        heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("logits",),
         pooler: bool | None = None,
         attention: bool = False,
         seed: int | None = None,
         **kwargs: Any,
     ):
-        super().__init__(**kwargs)
-        self.config = config if isinstance(config, EncoderConfig) else EncoderConfig(**config)
-        self.head_specs = _checked({k: HeadSpec(*v) for k, v in (heads or {}).items()}, mlm)
-        self.has_mlm, self.attention, self.seed = mlm, attention, seed
+        c = config if isinstance(config, EncoderConfig) else EncoderConfig(**config)
+        super().__init__(outputs or {}, heads, c.vocabulary, **kwargs)
+        self.config = c
+        self.attention, self.seed = attention, seed
         self.load_report: Any = None  # what a checkpoint gave, set by load_encoder
-        needs_pooler = self.config.family == "bert" and any(
-            spec.level == "sequence" for spec in self.head_specs.values()
-        )
+        levels = [spec.level for spec in self.head_specs.values()]
+        if levels.count("subword") > 1:
+            raise ValueError("an encoder has one masked-language head at most")
+        needs_pooler = c.family == "bert" and "sequence" in levels
         if needs_pooler and pooler is False:
             raise ValueError("sequence heads of the bert family classify what the pooler gives")
         self.has_pooler = needs_pooler if pooler is None else pooler
-        if self.has_pooler and not self.config.has_pooler:
-            raise ValueError(f"the {self.config.family} family has no pooler")
+        if self.has_pooler and not c.has_pooler:
+            raise ValueError(f"the {c.family} family has no pooler")
 
-        c, policy = self.config, self.dtype_policy
-        shared = {"initializer_range": c.initializer_range, "dtype": policy}
+        shared = {"initializer_range": c.initializer_range, "dtype": self.dtype_policy}
         self.embeddings = Embeddings(
             c.vocabulary,
             c.width,
@@ -106,44 +112,75 @@ class Encoder(keras.Model):
             if self.has_pooler
             else None
         )
-        self.mlm = (
-            MaskedLanguageHead(
-                c.vocabulary,
-                c.width,
-                "gelu" if c.family in ("roberta", "xlm-roberta") else c.activation,
-                c.layer_norm_epsilon,
-                seed=self._seed(c.layers + 2),
-                name="mlm",
-                **shared,
-            )
-            if mlm
-            else None
-        )
-        self.heads = {
-            name: Classifier(
-                c.width,
-                spec.size,
-                seed=self._seed(c.layers + 3 + index),
-                name=f"head_{name}",
-                **_classifier_options(c, spec.level),
-                **shared,
-            )
-            for index, (name, spec) in enumerate(self.head_specs.items())
+        makers = {"word": self._classifier, "sequence": self._classifier, "subword": self._scores}
+        self.head_layers = {
+            signal: makers[spec.level](signal, spec, c.layers + 3 + index)
+            for index, (signal, spec) in enumerate(self.head_specs.items())
         }
         self.build()
+
+    def _classifier(self, signal: str, spec: HeadSpec, part: int) -> Classifier:
+        return Classifier(
+            self.config.width,
+            spec.size,
+            initializer_range=self.config.initializer_range,
+            seed=self._seed(part),
+            name=f"head_{key_of(signal)}".replace("/", "_"),
+            dtype=self.dtype_policy,
+            **_classifier_options(self.config, spec.level),
+        )
+
+    def _scores(self, signal: str, spec: HeadSpec, part: int) -> MaskedLanguageScores:
+        del signal, part
+        c = self.config
+        return MaskedLanguageScores(
+            spec.size,
+            c.width,
+            "gelu" if c.family in ("roberta", "xlm-roberta") else c.activation,
+            c.layer_norm_epsilon,
+            c.initializer_range,
+            seed=self._seed(c.layers + 2),
+            name="mlm",
+            dtype=self.dtype_policy,
+        )
 
     def _seed(self, part: int) -> int | None:
         return None if self.seed is None else self.seed + part * SEEDS_PER_LAYER
 
-    def _top(self) -> list[keras.layers.Layer]:
-        parts = [*self.heads.values(), self.mlm, self.pooler]
-        return [part for part in parts if part is not None]
-
     def build(self, input_shape: Any = None) -> None:
         """Create all weights; done by the constructor."""
-        for part in (self.embeddings, *self.layer_stack, *self._top()):
+        del input_shape
+        tops = [*self.head_layers.values(), *([self.pooler] if self.pooler is not None else [])]
+        for part in (self.embeddings, *self.layer_stack, *tops):
             if not part.built:
                 part.build()
+
+    @property
+    def classifiers(self) -> dict[str, Classifier]:
+        """The scoring layers of the task's outputs, as a checkpoint names them.
+
+        That is by the output, and for another head than ``logits`` by ``<head>/<output>``.
+        """
+        return {
+            key_of(signal): layer
+            for signal, layer in self.head_layers.items()
+            if self.head_specs[signal].level != "subword"
+        }
+
+    def signal_of(self, name: str) -> str:
+        """The signal of one of `classifiers`."""
+        return name if "/" in name else f"logits/{name}"
+
+    @property
+    def mlm(self) -> MaskedLanguageScores | None:
+        """The scoring layer of the masked-language head."""
+        levels = {self.head_specs[signal].level: signal for signal in self.head_specs}
+        return self.head_layers[levels["subword"]] if "subword" in levels else None
+
+    @property
+    def vocabulary_weights(self) -> list[keras.Variable]:
+        """Weights with a row for each piece."""
+        return [self.word_embeddings, *([] if self.mlm is None else [self.mlm.bias])]
 
     @property
     def word_embeddings(self) -> keras.Variable:
@@ -155,6 +192,22 @@ class Encoder(keras.Model):
         """The inputs `call` reads; the last one only where the family has segments."""
         names = ("input_ids", "attention_mask")
         return (*names, "token_type_ids") if self.config.type_vocabulary > 1 else names
+
+    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
+        """What a device feeds: the `input_names`, int32 ``[B, T]``.
+
+        Raises:
+            ValueError: ``length`` is more than the longest sequence.
+        """
+        if length > self.config.max_length:
+            raise ValueError(
+                f"{length} positions per call, but this encoder reads at most "
+                f"{self.config.max_length}; give a smaller length"
+            )
+        return [
+            keras.InputSpec(shape=(batch, length), dtype="int32", name=name)
+            for name in self.input_names
+        ]
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """All signals by name, see the class.
@@ -168,10 +221,16 @@ class Encoder(keras.Model):
         Raises:
             ValueError: sequences longer than ``config.max_length``.
         """
+        return self._signals(inputs, training)
+
+    def _signals(
+        self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
+    ) -> dict[str, Any]:
         segments = inputs.get("token_type_ids") if self.config.type_vocabulary > 1 else None
         hidden = self.embeddings(inputs["input_ids"], segments, training=training)
         mask = inputs.get("attention_mask")
-        masking = None if mask is None else masked_by_bias(mask, self.compute_dtype)
+        masked = masked_by_reach if exporting else partial(masked_by_bias, dtype=self.compute_dtype)
+        masking = None if mask is None else masked(mask)
         signals = {"hidden/0": hidden, "sentence/0": hidden[:, 0]}
         for number, layer in enumerate(self.layer_stack, 1):
             hidden, probabilities = layer(hidden, masking=masking, training=training)
@@ -181,55 +240,37 @@ class Encoder(keras.Model):
                 signals[f"attention/{number}"] = probabilities
         if self.pooler is not None:
             signals["pooled"] = self.pooler(hidden)
-        if self.mlm is not None:
-            signals["logits/mlm"] = self.mlm(hidden, self.embeddings.words)
-        for name, head in self.heads.items():
-            features = hidden
-            if self.head_specs[name].level == "sequence":
-                pooled = self.config.family == "bert"
-                features = signals["pooled"] if pooled else hidden[:, 0]
-            signals[f"logits/{name}"] = head(features, training=training)
-        return signals
+        text = signals["pooled"] if self.config.family == "bert" and self.pooler else hidden[:, 0]
+        features = {
+            "word": (hidden,),
+            "sequence": (text,),
+            "subword": (hidden, self.embeddings.words),
+        }
+        scores = {
+            signal: layer(*features[self.head_specs[signal].level], training=training)
+            for signal, layer in self.head_layers.items()
+        }
+        return signals | self._with_heads(scores, inputs)
 
-    def level(self, signal: str) -> str:
-        """``subword`` for a signal with a row per piece, ``sequence`` for one per text.
+    def body_levels(self) -> dict[str, str]:
+        """``hidden/<n>``, ``sentence/<n>``, ``attention/<n>``, ``pooled``.
 
         Attention maps have rows for pairs of pieces: ``piece``, see `SignalModel`.
-
-        Raises:
-            KeyError: the encoder has no such signal.
         """
-        kind, _, name = signal.partition("/")
-        if signal == "pooled" and self.pooler is not None:
-            return "sequence"
-        if kind == "logits" and name in self.head_specs:
-            return "sequence" if self.head_specs[name].level == "sequence" else "subword"
-        if signal == "logits/mlm" and self.has_mlm:
-            return "subword"
-        if kind in ("hidden", "sentence", "attention") and name.isdecimal():
-            first = 1 if kind == "attention" else 0
-            given = kind != "attention" or self.attention
-            if given and first <= int(name) <= self.config.layers:
-                return {"sentence": "sequence", "attention": "piece"}.get(kind, "subword")
-        raise KeyError(f"no signal {signal!r}; this encoder gives {', '.join(self.signals())}")
-
-    def signals(self) -> tuple[str, ...]:
-        """The names `call` returns, in order."""
-        layers = range(1, self.config.layers + 1)
-        names = ["hidden/0", "sentence/0"]
-        for number in layers:
-            names += [f"hidden/{number}", f"sentence/{number}"]
+        levels = {"hidden/0": "subword", "sentence/0": "sequence"}
+        for number in range(1, self.config.layers + 1):
+            levels |= {f"hidden/{number}": "subword", f"sentence/{number}": "sequence"}
             if self.attention:
-                names.append(f"attention/{number}")
-        names += ["pooled"] * self.has_pooler + ["logits/mlm"] * self.has_mlm
-        return (*names, *(f"logits/{name}" for name in self.head_specs))
+                levels[f"attention/{number}"] = "piece"
+        return levels | ({"pooled": "sequence"} if self.has_pooler else {})
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``heads`` (with the pooler), ``layer_<L>`` .. ``layer_1``, ``embeddings``.
 
         Every weight is in exactly one group. An encoder without heads has no first group.
         """
-        top = [weight for part in self._top() for weight in part.weights]
+        pooler = [] if self.pooler is None else self.pooler.weights
+        top = [*self._head_weights(), *pooler]
         groups = [("heads", top)] if top else []
         groups += [(layer.name, layer.weights) for layer in reversed(self.layer_stack)]
         return [*groups, ("embeddings", self.embeddings.weights)]
@@ -238,23 +279,15 @@ class Encoder(keras.Model):
         """Arguments of the constructor, as plain data."""
         return super().get_config() | {
             "config": self.config.to_json(),
-            "heads": {name: list(spec) for name, spec in self.head_specs.items()},
-            "mlm": self.has_mlm,
             "pooler": self.has_pooler,
             "attention": self.attention,
             "seed": self.seed,
         }
 
 
-def _checked(heads: dict[str, HeadSpec], mlm: bool) -> dict[str, HeadSpec]:
-    for name, spec in heads.items():
-        if spec.level not in ("word", "sequence"):
-            raise ValueError(f"head {name!r} has level {spec.level!r}; use 'word' or 'sequence'")
-        if not isinstance(spec.size, int) or spec.size < 1:
-            raise ValueError(f"head {name!r} needs at least one label, got {spec.size!r}")
-        if not name or "/" in name or "." in name or (name == "mlm" and mlm):
-            raise ValueError(f"a head cannot be called {name!r}: '/' and '.' separate names")
-    return heads
+def key_of(signal: str) -> str:
+    """What a checkpoint calls the head of a signal."""
+    return signal.removeprefix("logits/")
 
 
 def _classifier_options(config: EncoderConfig, level: Level) -> dict[str, Any]:

@@ -1,22 +1,13 @@
-"""What turns hidden states into logits, each the way its family's fine-tuned checkpoints do."""
+"""Layers that score hidden states, each the way its family's fine-tuned checkpoints do."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import keras
 from keras import ops
 
-from tfdistil.encoders.layers import activation, normal
-
-Level = Literal["word", "sequence"]
-
-
-class HeadSpec(NamedTuple):
-    """One classifier: ``word`` scores every token, ``sequence`` the text; ``size`` labels."""
-
-    level: Level
-    size: int
+from tfdistil.encoders.layers import LayerNorm, activation, normal
 
 
 class Pooler(keras.layers.Layer):
@@ -133,7 +124,7 @@ class Classifier(keras.layers.Layer):
         }
 
 
-class MaskedLanguageHead(keras.layers.Layer):
+class MaskedLanguageScores(keras.layers.Layer):
     """Logits over the vocabulary at every token, with the word table as output weights.
 
     norm(f(W h + b)) E' + c, E the word embeddings (tied, so no weight of this layer).
@@ -167,9 +158,7 @@ class MaskedLanguageHead(keras.layers.Layer):
             name="dense",
             dtype=self.dtype_policy,
         )
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy
-        )
+        self.norm = LayerNorm(epsilon=layer_norm_epsilon, name="norm", dtype=self.dtype_policy)
 
     def build(self, input_shape: Any = None) -> None:
         """Create the weights; the shape of the input does not matter."""
@@ -177,8 +166,9 @@ class MaskedLanguageHead(keras.layers.Layer):
         self.norm.build((None, self.width))
         self.bias = self.add_weight((self.vocabulary,), "zeros", name="bias")
 
-    def call(self, hidden: Any, table: Any) -> Any:
+    def call(self, hidden: Any, table: Any, training: bool | None = None) -> Any:
         """``[B, T, width]`` and the word table ``[V, width]`` to float32 ``[B, T, V]``."""
+        del training  # no dropout
         rows = self.dense(ops.reshape(hidden, (-1, self.width)))
         rows = self.norm(activation(self.activation)(rows))
         table = ops.cast(table, self.compute_dtype)

@@ -9,10 +9,18 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
+
+from tfdistil.device_ops import gather
 
 MASK_BIAS = -1e4
 """Added to attention scores of masked keys: finite, and far enough down that exp() is exactly 0."""
+
+EXPORT_REACH = 24.0
+"""How far padding is below the first key in the exported graph. In float it is left with less than
+e^-24. int8 gives it and all scores one range: on random students of width 128 anything from 6 to 48
+costs about the same, 1000 up to five times the error."""
 
 SEEDS_PER_LAYER = 8
 """How many consecutive seeds a layer may use: layers are seeded this far apart."""
@@ -57,6 +65,22 @@ def masked_by_bias(attention_mask: Any, dtype: str) -> Masking:
     masked = 1.0 - ops.cast(attention_mask, dtype)
     bias = ops.expand_dims(ops.expand_dims(masked * MASK_BIAS, 1), 1)
     return lambda scores: scores + bias
+
+
+def masked_by_reach(attention_mask: Any) -> Masking:
+    """``(s - s[0] + EXPORT_REACH) real``: the same softmax with the score 0 at padding, for export.
+
+    A bias would have the range that calibration happens to see, and vanish where no row of it had
+    padding. Products with 0 do not. And `EXPORT_REACH` counts from a score of the same query: the
+    first key is real in every text.
+
+    Args:
+        attention_mask: int32 ``[B, T]``, 1 for real tokens, 0 for padding.
+    """
+    # A cast from int32 would be a float operator.
+    real = gather(np.array([0.0, 1.0], np.float32), attention_mask)
+    real = ops.expand_dims(ops.expand_dims(real, 1), 1)
+    return lambda scores: (scores + (EXPORT_REACH - scores[..., :1])) * real
 
 
 class LayerNorm(keras.layers.LayerNormalization):

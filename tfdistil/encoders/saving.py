@@ -20,6 +20,7 @@ from tfdistil.encoders.tensor_names import (
     CLASS_PREFIXES,
     Weight,
     base_tensors,
+    extra_tensors,
     head_tensors,
     mlm_tensors,
     pooler_tensors,
@@ -37,17 +38,18 @@ def save_encoder(
 ) -> None:
     """Write ``config.json``, ``model.safetensors`` and the tokenizer's files into a folder.
 
-    An encoder with one classifier, or with the masked-language head alone, or with none, is
-    written as the class of `transformers` that has these parts. One with several heads has no such
+    An encoder with one linear classifier, or with the masked-language head alone, or with none, is
+    written as the class of `transformers` that has these parts. One with other heads has no such
     class: it is written as the base model, with tensors ``heads.<output>.dense`` and ``.out``
-    beside it and the labels under ``tfdistil`` in ``config.json``.
+    beside it, and those of its kind of head, and the labels under ``tfdistil`` in ``config.json``.
+    (Where a head is not called ``logits``, ``<head>/<output>`` takes the place of ``<output>``.)
 
     Files of the same names in the folder are replaced, others stay.
 
     Args:
         encoder: what to save.
         folder: made if it is not there.
-        labels: output name to labels in the order of the logits, for every head.
+        labels: output name to labels in the order of the logits, for every output.
         tokenizer: the tokenizer, or a folder or hub id to copy it from, or None for none.
 
     Raises:
@@ -72,12 +74,17 @@ def save_encoder(
 
 def _class_kind(encoder: Encoder) -> str | None:
     """The `transformers` class after the family's prefix, or None if no class has these parts."""
-    levels = [spec.level for spec in encoder.head_specs.values()]
-    if not levels:
-        return "ForMaskedLM" if encoder.has_mlm else "Model"
-    if encoder.has_mlm or len(levels) > 1:
+    specs = list(encoder.head_specs.values())
+    if not specs:
+        return "Model"
+    if len(specs) > 1:
         return None
-    return "ForTokenClassification" if levels[0] == "word" else "ForSequenceClassification"
+    kinds = {
+        ("subword", "mlm"): "ForMaskedLM",
+        ("word", "linear"): "ForTokenClassification",
+        ("sequence", "linear"): "ForSequenceClassification",
+    }
+    return kinds.get((specs[0].level, specs[0].kind))
 
 
 def _arrays(encoder: Encoder, kind: str | None) -> dict[str, np.ndarray]:
@@ -87,8 +94,8 @@ def _arrays(encoder: Encoder, kind: str | None) -> dict[str, np.ndarray]:
         for name, weight in (base_tensors(encoder) | pooler_tensors(encoder)).items()
     }
     weights |= mlm_tensors(encoder)
-    for name in encoder.heads:
-        weights |= head_tensors(encoder, name, joint=kind is None)
+    for name in encoder.classifiers:
+        weights |= head_tensors(encoder, name, joint=kind is None) | extra_tensors(encoder, name)
     arrays = {}
     for name, weight in weights.items():
         array = ops.convert_to_numpy(weight.variable.value).astype(np.float32)
@@ -105,11 +112,14 @@ def _config(encoder: Encoder, kind: str | None, labels: Mapping[str, tuple[str, 
     if kind is None:
         content["tfdistil"] = {
             "heads": {
-                name: {"level": spec.level, "labels": list(labels[name])}
-                for name, spec in encoder.head_specs.items()
+                name: {
+                    "level": encoder.head_specs[encoder.signal_of(name)].level,
+                    "labels": list(labels[name.rpartition("/")[2]]),
+                }
+                for name in encoder.classifiers
             }
         }
-    elif labels:
+    elif encoder.classifiers:
         (names,) = labels.values()
         content["id2label"] = dict(enumerate(names))
         content["label2id"] = {label: i for i, label in enumerate(names)}
@@ -120,14 +130,14 @@ def _config(encoder: Encoder, kind: str | None, labels: Mapping[str, tuple[str, 
 def _checked_labels(
     encoder: Encoder, labels: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    for name, spec in encoder.head_specs.items():
+    for name, spec in encoder.outputs_spec.items():
         given = labels.get(name)
         if given is None or len(set(given)) != spec.size or len(given) != spec.size:
             raise CheckpointError(
-                f"head {name!r} needs {spec.size} different labels to be saved, got "
+                f"output {name!r} needs {spec.size} different labels to be saved, got "
                 f"{None if given is None else list(given)}"
             )
-    unknown = sorted(set(labels) - set(encoder.head_specs))
+    unknown = sorted(set(labels) - set(encoder.outputs_spec))
     if unknown:
-        raise CheckpointError(f"labels for {unknown}, but heads are {list(encoder.head_specs)}")
+        raise CheckpointError(f"labels for {unknown}, but outputs are {list(encoder.outputs_spec)}")
     return {name: tuple(given) for name, given in labels.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder
-from tfdistil.encoders.heads import Level
+from tfdistil.heads.spec import Level
 
 
 def scratch_encoder(
@@ -17,7 +17,7 @@ def scratch_encoder(
     attention_heads: int | None = None,
     inner: int | None = None,
     max_positions: int = 128,
-    heads: Mapping[str, tuple[Level, int]] | None = None,
+    outputs: Mapping[str, tuple[Level, int]] | None = None,
     seed: int | None = None,
     *,
     pad_id: int = 0,
@@ -37,11 +37,11 @@ def scratch_encoder(
         attention_heads: None: one for every 32 columns of ``width``, as in MiniLM.
         inner: width of the feed-forward network. None: four times ``width``.
         max_positions: the longest sequence in tokens.
-        heads: output name to ``(level, labels)``.
+        outputs: output name to ``(level, labels)``.
         seed: for weights and dropout.
         pad_id: id of the padding token.
         dropout: rate of all dropouts.
-        **kwargs: of `Encoder`.
+        **kwargs: of `Encoder`, such as ``heads``.
 
     Raises:
         CheckpointError: sizes that do not fit together.
@@ -58,4 +58,4 @@ def scratch_encoder(
         attention_dropout=dropout,
         initializer_range=round(0.55 * width**-0.5, 4),
     )
-    return Encoder(config, heads, seed=seed, **kwargs)
+    return Encoder(config, outputs, seed=seed, **kwargs)

@@ -13,7 +13,6 @@ import keras
 
 from tfdistil.encoders.config import Family
 from tfdistil.encoders.encoder import Encoder
-from tfdistil.encoders.heads import Classifier
 from tfdistil.encoders.layers import TransformerLayer
 
 
@@ -156,19 +155,25 @@ def head_tensors(encoder: Encoder, name: str, joint: bool) -> dict[str, Weight]:
 
     Args:
         encoder: whose head it is.
-        name: of the output.
+        name: a key of `Encoder.classifiers`.
         joint: whether the file has several heads, ``heads.<name>.dense`` and ``.out``, rather than
             the one of a `transformers` class.
     """
-    head: Classifier = encoder.heads[name]
-    family, level = encoder.config.family, encoder.head_specs[name].level
+    layer, signal = encoder.classifiers[name], encoder.signal_of(name)
+    family, level = encoder.config.family, encoder.head_specs[signal].level
     dense, out = f"heads.{name}.dense", f"heads.{name}.out"
     if not joint:
         dense, out = "pre_classifier", "classifier"
         if family in ("roberta", "xlm-roberta") and level == "sequence":
             dense, out = "classifier.dense", "classifier.out_proj"
-    inner = {} if head.dense is None else _dense(dense, head.dense)
-    return {**inner, **_dense(out, head.out)}
+    inner = {} if layer.dense is None else _dense(dense, layer.dense)
+    return {**inner, **_dense(out, layer.out)}
+
+
+def extra_tensors(encoder: Encoder, name: str) -> dict[str, Weight]:
+    """The weights that the kind of the head ``name`` has beside its classifier."""
+    head = encoder.heads[encoder.signal_of(name)]
+    return {f"heads.{name}.{weight.name}": Weight(weight) for weight in head.weights}
 
 
 def _layer(layer: TransformerLayer, prefix: str, names: dict[str, str]) -> dict[str, Weight]:

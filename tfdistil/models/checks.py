@@ -12,7 +12,7 @@ from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import check_table
-from tfdistil.models.origins import resolved
+from tfdistil.models.origins import checked_heads, resolved
 from tfdistil.models.record import ModelRecord
 from tfdistil.recipe import Recipe
 from tfdistil.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
@@ -22,17 +22,20 @@ from tfdistil.text.words import WordSplitter
 
 
 def check_models(recipe: Recipe, base: Path) -> None:
-    """Make every student of a recipe once, small, before any data is read.
+    """Make every student of a recipe once, small, before any data is read, and check all heads.
 
     Labels, vocabulary and teacher are toys, so what depends on them is found later, by
     `tfdistil.pipeline.check_stages`.
 
     Raises:
-        RecipeError: arguments that do not fit the kind of student.
+        RecipeError: arguments that do not fit the kind of student, or a head that is none.
     """
     example = Example(("a",), tags=("B-a",), label="a", second=("a",))
     continuation = {"continuation": True} if recipe.task.continuation else {}
     task = TASKS[recipe.task.kind].from_examples([example], **continuation)
+    for name, spec in recipe.models.items():
+        if isinstance(spec, EncoderSpec):
+            checked_heads(name, spec, task)
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
     small = plain_students(recipe)

@@ -8,13 +8,19 @@ from tfdistil.models.record import ModelRecord
 
 
 def with_mlm_head(record: ModelRecord, seed: int) -> ModelRecord:
-    """An encoder with the same body, and a masked-language head instead of the task's."""
-    encoder = Encoder(record.model.config, mlm=True, seed=seed)
+    """An encoder with the same body, and a masked-language head instead of the task's.
+
+    Where the encoder has such a head among its own, it is that one.
+    """
+    encoder = Encoder(record.model.config, heads={"logits": "mlm"}, seed=seed)
     copy_body(record.model, encoder)
     return ModelRecord(encoder, record.featurizer, record.arguments)
 
 
 def copy_body(source: Encoder, target: Encoder) -> None:
-    """Copy all weights but those of the heads."""
+    """Copy all weights but those of the task's heads."""
     names = [name for name, _ in target.layer_groups() if name != "heads"]
     copy_groups(source, target, dict(zip(names, names, strict=True)))
+    if source.mlm is not None and target.mlm is not None:
+        for mine, theirs in zip(target.mlm.weights, source.mlm.weights, strict=True):
+            mine.assign(theirs)

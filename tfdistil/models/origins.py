@@ -12,12 +12,21 @@ import numpy as np
 from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, word_embeddings
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside
+from tfdistil.heads.kinds import specs_of
+from tfdistil.heads.spec import HeadKinds, check_heads, check_outputs
 from tfdistil.models.inputs import READS, alignment, sentences
-from tfdistil.models.record import ENCODER, ModelRecord, copy_of, heads_of, labels_of
+from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
-from tfdistil.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
+from tfdistil.schema.models import (
+    BaselineSpec,
+    DerivedSpec,
+    EncoderSpec,
+    StudentSpec,
+    kinds_of,
+)
 from tfdistil.students import build_student, own_keys, student_class
+from tfdistil.tasks import Task
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -29,9 +38,10 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
     """A Hugging Face folder or hub id, with the heads of the task."""
     assert spec.checkpoint is not None
     task = models.corpus.task
+    heads = checked_heads(name, spec, task)
     source = beside(models.base, spec.checkpoint)
     seed = models.recipe.seed_of(name)
-    model = load_encoder(source, heads_of(task), labels=labels_of(task), seed=seed)
+    model = load_encoder(source, outputs_of(task), heads=heads, labels=labels_of(task), seed=seed)
     return _encoder(model, load_tokenizer(source), spec, models)
 
 
@@ -48,10 +58,31 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         attention_heads=sizes.heads,
         inner=sizes.inner,
         max_positions=spec.max_length,
-        heads=heads_of(corpus.task),
+        outputs=outputs_of(corpus.task),
+        heads=checked_heads(name, spec, corpus.task),
         seed=models.recipe.seed_of(name),
     )
     return _encoder(model, tokenizer, spec, models)
+
+
+def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
+    """The heads of an encoder, found to be such as an encoder can have.
+
+    Raises:
+        RecipeError: an unknown kind of head, options that it does not have, or fine-tuning without
+            a head for the task.
+    """
+    try:
+        heads = check_heads(kinds_of(spec.heads))
+        specs = specs_of(heads, check_outputs(outputs_of(task)), vocabulary=1)
+    except ValueError as error:
+        raise RecipeError(f"models.{name}.heads: {error}") from None
+    if spec.fine_tune and all(one.level == "subword" for one in specs.values()):
+        raise RecipeError(
+            f"models.{name}.fine_tune: none of the heads {', '.join(heads)} scores the task; add a "
+            "linear one, or set fine_tune: false"
+        )
+    return heads
 
 
 def _encoder(model: Any, tokenizer: Any, spec: EncoderSpec, models: Models) -> ModelRecord:
@@ -84,8 +115,8 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
     inputs = read(spec, encoder, vectors, corpus, seed)
     arguments = {
         "kind": spec.kind,
-        "outputs": heads_of(corpus.task),
-        "heads": tuple(spec.heads),
+        "outputs": outputs_of(corpus.task),
+        "heads": kinds_of(spec.heads),
         "seed": seed,
         **inputs.arguments,
         **spec.options,

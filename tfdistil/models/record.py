@@ -27,7 +27,7 @@ class ModelRecord:
         model: gives signals, see `tfdistil.distill.forward.SignalModel`.
         featurizer: makes its inputs.
         arguments: plain data with its ``kind``: of a student, what its constructor takes; of an
-            encoder nothing more, its ``config.json`` has the rest.
+            encoder nothing more, its ``config.json`` and its heads say the rest.
         facts: counts worth reporting, such as the pieces of its vocabulary.
     """
 
@@ -42,7 +42,7 @@ class ModelRecord:
         return self.arguments["kind"] == ENCODER
 
 
-def heads_of(task: Task) -> dict[str, tuple[Any, int]]:
+def outputs_of(task: Task) -> dict[str, tuple[Any, int]]:
     """Output name to its level and its number of labels."""
     return {output.name: (output.level, len(output.labels)) for output in task.outputs}
 
@@ -66,9 +66,9 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
         save_weights(record.model, folder / WEIGHTS)
         for name, data in record.featurizer.to_assets().items():
             (folder / name).write_bytes(data)
-    arguments = dict(record.arguments)
+    # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
+    arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
     if "outputs" in arguments:
-        # Their order is that of the heads' weights, and JSON files have sorted keys here.
         arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
     write_json(folder / "model.json", arguments)
     write_json(folder / "featurizer.json", record.featurizer.to_json())
@@ -83,12 +83,16 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
         seed: of an encoder's dropout; a student has its own.
     """
     arguments = read_json(folder / "model.json")
+    heads = dict(arguments["heads"])
     if arguments["kind"] == ENCODER:
         task = load_task(folder)
-        model = load_encoder(folder, heads_of(task), labels=labels_of(task), seed=seed)
+        arguments = {"kind": ENCODER}
+        labels = labels_of(task)
+        model = load_encoder(folder, outputs_of(task), heads=heads, labels=labels, seed=seed)
     else:
         outputs = arguments["outputs"]
         arguments["outputs"] = {name: (level, size) for name, level, size in outputs}
+        arguments["heads"] = heads
         model = build_student(**arguments)
         model.load_weights(folder / WEIGHTS)
     assets = {path.name: path.read_bytes() for path in folder.glob("*.json")}

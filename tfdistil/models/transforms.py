@@ -128,8 +128,7 @@ def reduce_vocabulary(
     moved = int(np.searchsorted(old, featurizer.pad))
     pad = before.config.pad_id if before.config.position_offset else moved
     after = _like(before, vocabulary=len(old), pad_id=pad)
-    sliced = [before.word_embeddings, *([before.mlm.bias] if before.mlm is not None else [])]
-    rows = {id(variable): old for variable in sliced}
+    rows = {id(variable): old for variable in before.vocabulary_weights}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
         mine.assign(np.asarray(theirs)[rows[id(theirs)]] if id(theirs) in rows else theirs)
     feeds = type(featurizer).from_tokenizer(

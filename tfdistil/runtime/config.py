@@ -8,6 +8,7 @@ from typing import Any
 
 from tfdistil.errors import ModelFileError
 from tfdistil.tasks import Task, task_from_json
+from tfdistil.tasks.decoders import read_decoders
 
 
 def _texts(value: Any) -> bool:
@@ -51,6 +52,7 @@ _OPTIONAL: dict[str, tuple[Callable[[Any], bool], str]] = {
     "languages": (_texts, "a list of texts"),
     "created_with": (_texts_by_name, "names, each with a version"),
     "thresholds": (_mapping, "an object"),
+    "heads": (_mapping, "an object"),
 }
 
 
@@ -75,15 +77,20 @@ def check_config(config: Mapping[str, Any]) -> None:
 
 
 def read_task(config: Mapping[str, Any]) -> Task:
-    """The task that a file is for.
+    """The task that a file is for, which decodes as the heads of the file need it.
 
     Raises:
-        ModelFileError: a kind this version does not know, or settings that do not fit it.
+        ModelFileError: a kind of task or head this version does not know, or settings or constants
+            that do not fit it.
     """
     task = config["task"]
     try:
-        return task_from_json(task)
+        found = task_from_json(task)
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"unknown task {task.get('kind')!r:.40} or unfit settings ({error}); upgrade tfdistil"
         ) from error
+    try:
+        return found.with_decoders(read_decoders(config.get("heads", {}), found.outputs))
+    except ValueError as error:
+        raise ModelFileError(f"{error}; upgrade tfdistil, or export the model again") from error

@@ -174,6 +174,42 @@ FineTune = Annotated[
 ]
 
 
+class HeadPart(OpenPart):
+    """What a head is. Keys beyond the named one are options of its kind."""
+
+    kind: str = Field("linear", description="a registered kind of head")
+
+
+def _bare_kind(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+_NamedHead = Annotated[HeadPart, BeforeValidator(_bare_kind)]
+
+
+def _heads_branch(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "<names>"
+    return "<kinds>" if isinstance(value, Mapping) else None
+
+
+Heads = Annotated[
+    Annotated[list[Name], Field(min_length=1), Tag("<names>")]
+    | Annotated[dict[Name, _NamedHead], Field(min_length=1), Tag("<kinds>")],
+    Discriminator(
+        _heads_branch,
+        custom_error_type="heads",
+        custom_error_message="Input should be a list of names, or names each with a kind of head",
+    ),
+]
+
+
+def kinds_of(heads: list[str] | Mapping[str, HeadPart]) -> dict[str, dict[str, Any]]:
+    """The heads of an entry as plain data: each name with its kind and the options of that."""
+    named = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, HeadPart())
+    return {name: part.model_dump() for name, part in named.items()}
+
+
 class EncoderSpec(Part):
     """A BERT-family encoder, such as the `teacher` that students learn from."""
 
@@ -183,6 +219,9 @@ class EncoderSpec(Part):
         FineTuneSpec(),
         description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is "
         "tuned to the task already",
+    )
+    heads: Heads = Field(
+        ["logits"], description="named heads; a mapping gives each its kind: `{logits: mlm}`"
     )
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(
@@ -276,7 +315,9 @@ class StudentSpec(OpenPart):
         "gelu", description="of the projection; `linear` for `hidden_mse`, since GELU stays > -0.17"
     )
     head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
-    heads: list[Name] = Field(["labels"], min_length=1, description="named heads")
+    heads: Heads = Field(
+        ["labels"], description="named heads; a mapping gives each its kind: `{labels: linear}`"
+    )
     max_length: Size = Field(128, ge=8, description="pieces in a window")
 
     @model_validator(mode="after")

@@ -68,6 +68,8 @@ BRANCHES = (
     "<derived>",
     "<baseline>",
     "<yes_or_no>",
+    "<names>",
+    "<kinds>",
     "[key]",
 )
 

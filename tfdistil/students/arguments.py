@@ -32,6 +32,16 @@ def check_rates(**rates: Any) -> None:
             raise ValueError(f"{name} is a number from 0 to below 1, got {rate!r}")
 
 
+def check_some(outputs: Any) -> None:
+    """Make sure that there is something to learn.
+
+    Raises:
+        ValueError: no outputs.
+    """
+    if not outputs:
+        raise ValueError("a student needs at least one output, such as {'tags': ('word', 9)}")
+
+
 def check_parameters(count: int) -> None:
     """Make sure that a student of so many weights fits into a file.
 

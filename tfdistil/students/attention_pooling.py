@@ -8,10 +8,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.device_ops import gather, gather_along
 from tfdistil.quantization.engines import SIGMOID, TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.convolution import Linear
-from tfdistil.students.device_ops import gather, gather_along
 
 REACH = 255 * 5 / 64
 """How far below the highest score of its text a score is told from others: 255 steps of 5/64.

@@ -8,13 +8,14 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.heads.spec import Level
 from tfdistil.students.arguments import check_parameters, check_sizes
-from tfdistil.students.base import Student
 from tfdistil.students.lstm import BiLSTM
+from tfdistil.students.pieces import PieceStudent
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class BiLSTMStudent(Student):
+class BiLSTMStudent(PieceStudent):
     """Embeddings, one bidirectional LSTM, and a linear head per task output.
 
     All weights exist once it is constructed.
@@ -24,8 +25,9 @@ class BiLSTMStudent(Student):
         embedding: E, its width.
         width: H, the width of each direction.
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
-        heads: names of the heads; each has logits for every output. A schedule may train several,
-            such as ``logits`` (towards the teacher's) before ``labels``.
+        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. A
+            schedule may train several, such as ``logits`` (towards the teacher's) before
+            ``labels``.
         dropout: rate after the embeddings and after the LSTM (0.2 in the paper's table 12).
         projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
             projection.
@@ -46,15 +48,13 @@ class BiLSTMStudent(Student):
     Layer groups: ``heads``, ``projection`` (where there is one), ``encoder``, ``embedding``.
     """
 
-    body_signals = ("embedding", "hidden", "sentence")
-
     def __init__(
         self,
         vocabulary: int,
         embedding: int,
         width: int,
-        outputs: Mapping[str, tuple[str, int]],
-        heads: Sequence[str] = ("labels",),
+        outputs: Mapping[str, tuple[Level, int]],
+        heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.2,
         projection: int | None = None,
         projection_activation: str = "gelu",
@@ -92,12 +92,17 @@ class BiLSTMStudent(Student):
         self._add_top(6)
         self.build()
 
+    def body_levels(self) -> dict[str, str]:
+        """``embedding``, ``hidden``, ``sentence``, and the projection."""
+        own = {"embedding": "subword", "hidden": "subword", "sentence": "sequence"}
+        return own | super().body_levels()
+
     def _build_body(self) -> int:
         self.embedding.build((None, None))
         self.encoder.build((None, None, self.embedding_width))
         return 2 * self.width
 
-    def _body(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
+    def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         embedding = self.embedding(ids)
         hidden, sentence = self.encoder(

@@ -7,9 +7,9 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.device_ops import gather
 from tfdistil.quantization.engines import find_engine
 from tfdistil.quantization.observers import RangeObserver
-from tfdistil.students.device_ops import gather
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")

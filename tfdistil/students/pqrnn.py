@@ -10,6 +10,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.device_ops import argmax, gather
+from tfdistil.heads.model import HeadedModel
+from tfdistil.heads.spec import Level
 from tfdistil.quantization.engines import TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.arguments import (
@@ -17,11 +20,10 @@ from tfdistil.students.arguments import (
     check_parameters,
     check_rates,
     check_sizes,
+    check_some,
 )
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear, NormalizedConvolution
-from tfdistil.students.device_ops import argmax, gather
-from tfdistil.students.heads import HeadedModel, OutputSpec, check_heads, check_outputs
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
@@ -32,7 +34,7 @@ _INPUTS = ("fingerprint", "attention_mask")
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class PqrnnStudent(HeadedModel, keras.Model):
+class PqrnnStudent(HeadedModel):
     """Hashed words, a bottleneck, bidirectional QRNNs, and slots that depend on the intent.
 
     A word is a fingerprint of 2N bits, made on the host; every position is a word. There is no
@@ -59,7 +61,7 @@ class PqrnnStudent(HeadedModel, keras.Model):
         momentum, epsilon: of all normalisations: a moving average keeps ``momentum`` of itself,
             ``epsilon`` is added to variances.
         ternary_map: a key of `tfdistil.text.projection.ternary.MAPS`.
-        heads: names of the heads; each has logits for every output.
+        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`.
         quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
         seed: makes initialization, dropout and zoneout reproducible.
 
@@ -76,7 +78,7 @@ class PqrnnStudent(HeadedModel, keras.Model):
 
     def __init__(
         self,
-        outputs: Mapping[str, tuple[str, int]],
+        outputs: Mapping[str, tuple[Level, int]],
         features: int = 1024,
         bottleneck: int = 256,
         layers: int = 4,
@@ -89,14 +91,13 @@ class PqrnnStudent(HeadedModel, keras.Model):
         momentum: float = 0.99,
         epsilon: float = 1e-3,
         ternary_map: str = "operator",
-        heads: Sequence[str] = ("labels",),
+        heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         quantize: str | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
-        super().__init__(**kwargs)
-        self.outputs_spec = check_outputs(outputs)
-        self.head_names = check_heads(heads)
+        super().__init__(outputs, heads, **kwargs)
+        check_some(outputs)
         check_sizes(features=features, bottleneck=bottleneck, state=state, taps=taps)
         check_sizes(MOST_LAYERS, layers=layers)
         check_rates(projection_dropout=projection_dropout, zoneout=zoneout, momentum=momentum)
@@ -107,7 +108,6 @@ class PqrnnStudent(HeadedModel, keras.Model):
         gates = 2 * (1 + len(pooling)) * taps * state
         check_parameters(features * bottleneck + gates * (bottleneck + (layers - 1) * 2 * state))
         self._arguments: dict[str, Any] = {
-            "outputs": {name: list(spec) for name, spec in self.outputs_spec.items()},
             "features": features,
             "bottleneck": bottleneck,
             "layers": layers,
@@ -120,7 +120,6 @@ class PqrnnStudent(HeadedModel, keras.Model):
             "momentum": momentum,
             "epsilon": epsilon,
             "ternary_map": ternary_map,
-            "heads": list(self.head_names),
             "quantize": quantize,
             "seed": seed,
         }
@@ -156,31 +155,24 @@ class PqrnnStudent(HeadedModel, keras.Model):
             else None
         )
         self.head_layers = {
-            f"{head}/{output}": Linear(
-                spec.size, seed=self._seed(1000 + n), name=f"{head}_{output}", **common
+            signal: Linear(
+                spec.size, seed=self._seed(1000 + n), name=signal.replace("/", "_"), **common
             )
-            for n, (head, output, spec) in enumerate(self._heads())
+            for n, (signal, spec) in enumerate(self.head_specs.items())
         }
         per_text = [name for name, spec in self.outputs_spec.items() if spec.level == "sequence"]
         self.intent = per_text[0] if len(per_text) == 1 and "word" in levels else None
         self.conditions = {
-            f"{head}/{output}": IntentCondition(
+            signal: IntentCondition(
                 self.outputs_spec[self.intent].size,
                 spec.size,
-                name=f"{head}_{output}_condition",
+                name=f"{signal.replace('/', '_')}_condition",
                 **common,
             )
-            for head, output, spec in self._heads()
+            for signal, spec in self.head_specs.items()
             if self.intent is not None and spec.level == "word"
         }
         self.build()
-
-    def _heads(self) -> list[tuple[str, str, OutputSpec]]:
-        return [
-            (head, output, spec)
-            for head in self.head_names
-            for output, spec in self.outputs_spec.items()
-        ]
 
     def _seed(self, part: int) -> int | None:
         seed = self._arguments["seed"]
@@ -241,7 +233,7 @@ class PqrnnStudent(HeadedModel, keras.Model):
         logits = {}
         # Texts first: words may depend on them.
         for name, layer in self.head_layers.items():
-            if self.outputs_spec[name.partition("/")[2]].level == "sequence":
+            if self.head_specs[name].level == "sequence":
                 row = ops.expand_dims(signals["sentence"], 1)
                 logits[name] = ops.squeeze(layer(row, training=training), 1)
         for name, layer in self.head_layers.items():
@@ -252,7 +244,8 @@ class PqrnnStudent(HeadedModel, keras.Model):
                 predicted = logits[f"{name.partition('/')[0]}/{self.intent}"]
                 intent = self._chosen_intent(predicted, inputs, training)
                 logits[name] = self.conditions[name](logits[name], intent, real, training=training)
-        return signals | {name: logits[name] for name in self.head_layers}
+        scores = {name: logits[name] for name in self.head_layers}
+        return signals | self._with_heads(scores, inputs)
 
     def _expand(self, fingerprint: Any) -> Any:
         """Bytes ``[B, T, N/4]`` to features ``[B, T, N]``."""
@@ -280,10 +273,10 @@ class PqrnnStudent(HeadedModel, keras.Model):
         gold = ops.cast(gold, "int32")
         return ops.where(gold >= 0, gold, chosen)
 
-    def signals(self) -> tuple[str, ...]:
-        """The names `call` returns, in order."""
-        sentence = ("sentence",) if self.attention is not None else ()
-        return ("embedding", "hidden", *sentence, *self.head_layers)
+    def body_levels(self) -> dict[str, str]:
+        """``embedding``, ``hidden``, and with an output per text ``sentence``."""
+        sentence = {} if self.attention is None else {"sentence": "sequence"}
+        return {"embedding": "subword", "hidden": "subword", **sentence}
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``heads``, ``encoder``, ``bottleneck``, ``statistics``, and, quantized, ``ranges``.
@@ -303,8 +296,9 @@ class PqrnnStudent(HeadedModel, keras.Model):
             return [w for layer in layers for w in layer.weights if id(w) not in others]
 
         pooling = [] if self.attention is None else [self.attention]
+        scoring = self.head_layers.values()
         groups = [
-            ("heads", own(*self.head_layers.values(), *self.conditions.values(), *pooling)),
+            ("heads", own(*scoring, *self.conditions.values(), *self.heads.values(), *pooling)),
             ("encoder", own(*self.qrnns)),
             ("bottleneck", own(self.bottleneck)),
             ("statistics", apart[MaskedStatistics]),

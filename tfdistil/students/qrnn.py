@@ -8,10 +8,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.device_ops import gather
 from tfdistil.quantization.engines import SIGMOID, TANH, find_engine
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.convolution import NormalizedConvolution
-from tfdistil.students.device_ops import gather
 from tfdistil.students.qrnn_pooling import pool
 
 POOLINGS = {"f": "zf", "fo": "zfo", "ifo": "zfoi"}

@@ -6,29 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
-import numpy as np
-from keras import ops
 
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
-    Masking,
     TransformerLayer,
     masked_by_bias,
+    masked_by_reach,
     normal,
 )
+from tfdistil.heads.spec import Level
 from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_sizes
-from tfdistil.students.base import Student
-from tfdistil.students.device_ops import gather
-
-EXPORT_REACH = 24.0
-"""How far padding is below the first key in the exported graph. In float it is left with less than
-e^-24. int8 gives it and all scores one range: on random students of width 128 anything from 6 to 48
-costs about the same, 1000 up to five times the error."""
+from tfdistil.students.pieces import PieceStudent
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class TransformerStudent(Student):
+class TransformerStudent(PieceStudent):
     """Embeddings of any width, post-norm transformer blocks, and a linear head per task output.
 
     The embeddings (words and positions of width E, normalized) are turned to the width of the
@@ -44,8 +37,9 @@ class TransformerStudent(Student):
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
         attention_heads: per block; divides ``width``. None: one for every 32 columns.
         inner: width of the feed-forward networks. None: four times ``width``.
-        heads: names of the heads; each has logits for every output. A schedule may train several,
-            such as ``logits`` (towards the teacher's) before ``labels``.
+        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. A
+            schedule may train several, such as ``logits`` (towards the teacher's) before
+            ``labels``.
         dropout: rate after the embeddings, on attention probabilities, on what attention and
             feed-forward network add, and in front of the heads.
         projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
@@ -76,10 +70,10 @@ class TransformerStudent(Student):
         embedding: int,
         width: int,
         layers: int,
-        outputs: Mapping[str, tuple[str, int]],
+        outputs: Mapping[str, tuple[Level, int]],
         attention_heads: int | None = None,
         inner: int | None = None,
-        heads: Sequence[str] = ("labels",),
+        heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.1,
         projection: int | None = None,
         projection_activation: str = "gelu",
@@ -154,11 +148,10 @@ class TransformerStudent(Student):
         self._add_top((layers + 1) * SEEDS_PER_LAYER)
         self.build()
 
-    @property
-    def body_signals(self) -> tuple[str, ...]:
-        """``embedding``, ``hidden/0`` to ``hidden/<layers>``, ``hidden``, ``sentence``."""
-        numbered = (f"hidden/{number}" for number in range(self.depth + 1))
-        return ("embedding", *numbered, "hidden", "sentence")
+    def body_levels(self) -> dict[str, str]:
+        """``embedding``, ``hidden/<n>``, ``hidden``, ``sentence``, and the projection."""
+        rows = ("embedding", *(f"hidden/{n}" for n in range(self.depth + 1)), "hidden")
+        return dict.fromkeys(rows, "subword") | {"sentence": "sequence"} | super().body_levels()
 
     def _build_body(self) -> int:
         self.embedding.build()
@@ -167,12 +160,12 @@ class TransformerStudent(Student):
             block.build()
         return self.width
 
-    def _body(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
+    def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
         self._check_length(ids.shape[1])
         embedding = self.embedding(ids, training=training)
         hidden = self.widening(embedding)
         signals = {"embedding": embedding, "hidden/0": hidden}
-        masking = _masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
+        masking = masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
             hidden, _ = block(hidden, masking=masking, training=training)
             signals[f"hidden/{number}"] = hidden
@@ -187,7 +180,7 @@ class TransformerStudent(Student):
             )
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
-        """See `tfdistil.students.base.Student.input_specs`.
+        """See `tfdistil.students.pieces.PieceStudent.input_specs`.
 
         Raises:
             ValueError: ``length`` is more than its positions.
@@ -214,18 +207,6 @@ class TransformerStudent(Student):
             "inner": self.inner,
             "max_positions": self.max_positions,
         }
-
-
-def _masked_by_reach(mask: Any) -> Masking:
-    """``(s - s[0] + EXPORT_REACH) real``: the same softmax, but padding has the score 0.
-
-    A bias would have the range that calibration happens to see, and vanish where no row of it had
-    padding. Products with 0 do not. And `EXPORT_REACH` counts from a score of the same query: the
-    first key is real in every text.
-    """
-    real = gather(np.array([0.0, 1.0], np.float32), mask)  # a cast from int32 would be float
-    real = ops.expand_dims(ops.expand_dims(real, 1), 1)
-    return lambda scores: (scores + (EXPORT_REACH - scores[..., :1])) * real
 
 
 def _deviation(width: int) -> float:

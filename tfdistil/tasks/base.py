@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,6 +15,7 @@ from tfdistil.data.example import Example
 
 if TYPE_CHECKING:  # the runtime decodes only, and starts without the metrics
     from tfdistil.metrics.bootstrap import Statistics
+    from tfdistil.tasks.decoders import Decoder
 
 Level = Literal["word", "sequence"]
 
@@ -84,6 +87,19 @@ class Task(ABC):
         is `IGNORE`, and so are all words of a span that has such a tag: labels unseen in train make
         no loss, and `score` counts them as misses.
         """
+
+    decoders: Mapping[str, Decoder] = MappingProxyType({})
+    """Output to how its scores become labels; one that is not there has a linear head."""
+
+    def with_decoders(self, decoders: Mapping[str, Decoder]) -> Task:
+        """The same task, decoding what heads of other kinds give.
+
+        Args:
+            decoders: output to decoder, as `tfdistil.tasks.decoders.read_decoders` gives them.
+        """
+        task = copy(self)
+        task.decoders = decoders
+        return task
 
     @abstractmethod
     def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
+from tfdistil.tasks.decoders import Decoder
 
 if TYPE_CHECKING:
     from tfdistil.metrics.bootstrap import Statistics
@@ -32,12 +33,10 @@ class LabelCodec:
             return None
         return np.array(self._ids.get(example.label, IGNORE), dtype=np.int32)
 
-    def decode(self, logits: np.ndarray) -> tuple[str, float]:
-        """Logits ``[labels]`` to a label and its probability."""
-        best = int(logits.argmax())
-        # What `probabilities` gives, without the steps that many rows need.
-        odds = np.exp(logits - logits[best], dtype=np.float64)
-        return self.labels[best], 1.0 / float(odds.sum())
+    def decode(self, logits: np.ndarray, decoder: Decoder | None = None) -> tuple[str, float]:
+        """Logits ``[labels]`` to a label and its probability; None: those of a linear head."""
+        best, score = (decoder or Decoder(len(self.labels))).text(logits)
+        return self.labels[best], score
 
 
 class Classes(Task):
@@ -61,7 +60,7 @@ class Classes(Task):
 
     def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
         """See `Task.decode`."""
-        label, score = self.codec.decode(logits["class"])
+        label, score = self.codec.decode(logits["class"], self.decoders.get("class"))
         return Prediction(label=label, label_score=score)
 
     def score(

@@ -44,8 +44,8 @@ class IntentSlots(Task):
 
     def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
         """See `Task.decode`."""
-        tags, tag_scores = self.slots.decode(logits["slots"])
-        intent, score = self.intents.decode(logits["intent"])
+        tags, tag_scores = self.slots.decode(logits["slots"], self.decoders.get("slots"))
+        intent, score = self.intents.decode(logits["intent"], self.decoders.get("intent"))
         return Prediction(tags, tag_scores, intent, score)
 
     def score(

@@ -9,11 +9,10 @@ import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
+from tfdistil.tasks.decoders import Decoder
 from tfdistil.tasks.iob2 import (
     CONTINUATION,
     allowed_transitions,
-    best_legal_path,
-    probabilities,
     spans,
 )
 
@@ -58,10 +57,12 @@ class TagCodec:
                     ids[span.start : span.end] = IGNORE
         return ids
 
-    def decode(self, logits: np.ndarray) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Logits ``[words, labels]`` to legal tags and the probability of each."""
-        path = best_legal_path(logits, self._start, self._follow)
-        scores = probabilities(logits, path)
+    def decode(
+        self, logits: np.ndarray, decoder: Decoder | None = None
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Logits ``[words, labels]`` to legal tags and their probabilities; None: linear head."""
+        decoder = decoder or Decoder(len(self.labels))
+        path, scores = decoder.words(logits, self._start, self._follow)
         return tuple([self.labels[i] for i in path.tolist()]), tuple(scores)
 
 
@@ -101,7 +102,7 @@ class Tags(Task):
 
     def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
         """See `Task.decode`."""
-        tags, scores = self.codec.decode(logits["tags"])
+        tags, scores = self.codec.decode(logits["tags"], self.decoders.get("tags"))
         return Prediction(tags=tags, tag_scores=scores)
 
     def score(

@@ -106,7 +106,7 @@ def _same_weights(encoder: Any, path: Path, labels: dict[str, list[str]]) -> lis
     joint = "tfdistil" in content
     weights = base_tensors(encoder) | pooler_tensors(encoder)
     rows: dict[str, list[int]] = {}
-    for name in encoder.heads:
+    for name in encoder.classifiers:
         tensors = head_tensors(encoder, name, joint)
         theirs = (
             content["tfdistil"]["heads"][name]["labels"]

@@ -1,0 +1,271 @@
+"""A kind of head that the product does not have, through everything: a linear-chain CRF."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from itertools import pairwise, product
+from pathlib import Path
+from types import MappingProxyType
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from ruamel.yaml import YAML
+
+from tfdistil.corpus import load_corpus
+from tfdistil.data.example import Example
+from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.forward import at_units
+from tfdistil.distill.rows import encode_rows
+from tfdistil.errors import ModelFileError, RecipeError
+from tfdistil.export import export_student
+from tfdistil.heads.kinds import HEADS, Head, head_kind
+from tfdistil.models.checks import check_models
+from tfdistil.models.graph import Models
+from tfdistil.models.record import load_model, save_model
+from tfdistil.models.transforms import apply_transform
+from tfdistil.recipe_file import parse_recipe
+from tfdistil.runtime import Runtime
+from tfdistil.tasks.decoders import DECODERS, Decoder, decoder
+from tfdistil.tasks.iob2 import allowed_transitions
+
+RECIPE = """
+task: TASK
+data: {demo: {kind: TASK, languages: [en], train: 60, dev: 8, test: 5, transfer: 20}}
+models:
+  teacher:
+    scratch: {layers: 2, width: 8, heads: 2, inner: 12, vocabulary: 300}
+    heads: {logits: crf}
+    max_length: 48
+  student:
+    kind: bilstm
+    width: 6
+    embedding: {width: 8}
+    heads: {labels: {kind: crf, deviation: 2.0}, logits: linear}
+  hashed:
+    kind: pqrnn
+    bottleneck: 4
+    layers: 1
+    state: 3
+    hashing: {families: {murmur: 8}}
+    heads: {labels: {kind: crf}}
+distill:
+  - {name: one, terms: [{loss: cross_entropy}]}
+  - {name: two, student: hashed, terms: [{loss: cross_entropy}]}
+"""
+
+
+class Crf(Head):
+    """Transitions ``[L + 1, L]`` beside the scores; the last row is for the start of a text.
+
+    Args:
+        deviation: of fresh transitions.
+    """
+
+    levels = frozenset({"word"})
+    extra = MappingProxyType({"potentials": "model", "log_z": "sequence"})
+
+    def __init__(self, size, name, deviation: float = 1.0):
+        super().__init__(size, name)
+        start = keras.initializers.RandomNormal(stddev=deviation, seed=3)
+        self.transitions = self.add_weight((size + 1, size), start, name="transitions")
+
+    def signals(self, scores, inputs):
+        found = {"potentials": ops.convert_to_tensor(self.transitions)}
+        if "units" in inputs:  # Zhou et al. 2021, the denominator of equation 1
+            at, mask = at_units(scores, inputs["units"]), inputs["unit_mask"]
+
+            def step(n, total):
+                onward = ops.logsumexp(ops.expand_dims(total, -1) + self.transitions[:-1], axis=1)
+                real = ops.expand_dims(mask[:, n], -1) > 0
+                return ops.where(real, onward + at[:, n], total)
+
+            first = at[:, 0] + self.transitions[-1]
+            total = ops.fori_loop(1, ops.shape(at)[1], step, first)
+            found["log_z"] = ops.logsumexp(total, axis=-1)
+        return found
+
+    def constants(self):
+        return {"transitions": np.asarray(self.transitions)}
+
+
+class CrfDecoder(Decoder):
+    """Viterbi over legal paths; the score of a word is not asked for here."""
+
+    def __init__(self, labels, transitions):
+        super().__init__(labels)
+        if transitions.shape != (labels + 1, labels):
+            raise ValueError(f"transitions are {transitions.shape} for {labels} labels")
+        self.transitions = transitions
+
+    def words(self, scores, start, follow):
+        steps = np.where(follow, self.transitions[:-1], -np.inf)
+        if not len(scores):
+            return np.zeros(0, int), []
+        best, back = np.where(start, self.transitions[-1], -np.inf) + scores[0], []
+        for row in scores[1:]:
+            onward = best[:, None] + steps
+            back.append(onward.argmax(axis=0))
+            best = onward.max(axis=0) + row
+        path = [int(best.argmax())]
+        for row in reversed(back):
+            path.append(int(row[path[-1]]))
+        return np.array(path[::-1]), [1.0] * len(path)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def crf():
+    """The kind ``crf``, gone after the tests of this file."""
+    saved = dict(HEADS), dict(DECODERS)
+    head_kind("crf")(Crf)
+    decoder("crf")(CrfDecoder)
+    yield
+    for table, before in zip((HEADS, DECODERS), saved, strict=True):
+        table.clear()
+        table.update(before)
+
+
+def models(task="tags", text=RECIPE) -> Models:
+    recipe = parse_recipe(YAML().load(text.replace("TASK", task)))
+    return Models(recipe, load_corpus(recipe), Path())
+
+
+@pytest.fixture(scope="module")
+def made() -> Models:
+    found = models()
+    for name in ("teacher", "student"):
+        for weight in found[name].model.weights:  # with an opinion
+            weight.assign(weight * 4)
+    return found
+
+
+HEAD = {"teacher": "logits", "student": "labels", "hashed": "labels"}
+every_model = pytest.mark.parametrize("name", HEAD)
+
+
+def signals(record, examples, task):
+    rows = encode_rows(examples, record.featurizer, task)
+    batch = rows.inputs(range(len(rows)))
+    return batch, {k: np.asarray(v) for k, v in record.model(batch).items()}
+
+
+def best_legal(scores, transitions, labels):
+    """The oracle: every legal tag sequence, one by one."""
+    start, follow = allowed_transitions(labels)
+    paths = [
+        path
+        for path in product(range(len(labels)), repeat=len(scores))
+        if start[path[0]] and all(follow[a, b] for a, b in pairwise(path))
+    ]
+    before = [(len(labels), *path) for path in paths]
+    totals = [
+        sum(scores[n, tag] + transitions[past[n], tag] for n, tag in enumerate(path))
+        for path, past in zip(paths, before, strict=True)
+    ]
+    return tuple(labels[tag] for tag in paths[int(np.argmax(totals))])
+
+
+@every_model
+def test_its_signals_are_those_of_the_model(made, name):
+    record, head = made[name], HEAD[name]
+    examples = made.corpus.dev
+    batch, found = signals(record, examples, made.corpus.task)
+    assert tuple(found) == record.model.signals()
+    assert record.model.level(f"{head}/tags") == "subword"
+    assert record.model.level(f"{head}/tags/potentials") == "model"
+    assert record.model.level(f"{head}/tags/log_z") == "sequence"
+    labels = len(made.corpus.task.outputs[0].labels)
+    assert found[f"{head}/tags/potentials"].shape == (labels + 1, labels)
+    assert found[f"{head}/tags/log_z"].shape == (len(examples),)
+    # What a device feeds has no units; the scores are the same.
+    bare = record.model({k: v for k, v in batch.items() if not k.startswith("unit")})
+    assert f"{head}/tags/log_z" not in bare
+    np.testing.assert_allclose(bare[f"{head}/tags"], found[f"{head}/tags"], atol=1e-6)
+    groups = dict(record.model.layer_groups())
+    crf = record.model.heads[f"{head}/tags"]
+    assert any(weight is crf.transitions for weight in groups["heads"])
+    assert sum(map(len, groups.values())) == len(record.model.weights)
+
+
+@every_model
+def test_tags_are_the_best_legal_path_with_its_own_transitions(made, name):
+    record, task = made[name], made.corpus.task
+    labels = task.outputs[0].labels
+    short = [Example(example.words[:2]) for example in made.corpus.dev]
+    predictor = Predictor(record.model, task, HEAD[name])
+    rows = encode_rows(short, record.featurizer, None)
+    transitions = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].transitions)
+    for scores, prediction in zip(predictor.logits(rows), predictor.predict(rows), strict=True):
+        assert prediction.tags == best_legal(scores["tags"], transitions, labels)
+    linear = [task.decode(scores).tags for scores in predictor.logits(rows)]
+    assert linear != [p.tags for p in predictor.predict(rows)]
+
+
+@every_model
+def test_saved_loaded_and_changed_it_is_the_same_head(made, name, tmp_path):
+    record, task, head = made[name], made.corpus.task, HEAD[name]
+    _, expected = signals(record, made.corpus.dev, task)
+    save_model(record, task, tmp_path / "saved")
+    again = load_model(tmp_path / "saved")
+    _, found = signals(again, made.corpus.dev, task)
+    assert list(found) == list(expected)
+    for signal, value in expected.items():
+        np.testing.assert_allclose(found[signal], value, atol=1e-5, err_msg=signal)
+    assert again.model.decoding(head) == record.model.decoding(head)
+    changes = {
+        "teacher": {"keep_layers": {"layers": [1]}, "reduce_vocabulary": {}},
+        "hashed": {"quantize": {}},
+    }
+    for change, given in changes.get(name, {}).items():
+        changed = apply_transform(change, record, made.corpus, given)
+        assert changed.model.decoding(head) == record.model.decoding(head)
+
+
+def test_outputs_it_is_not_for_have_a_linear_head():
+    found = models("intent_slots")
+    model = found["student"].model
+    kinds = {signal: spec.kind for signal, spec in model.head_specs.items()}
+    assert kinds == {
+        "labels/slots": "crf",
+        "labels/intent": "linear",
+        "logits/slots": "linear",
+        "logits/intent": "linear",
+    }
+    assert list(model.decoding("labels")) == ["slots"]
+    assert model.decoding("logits") == {}
+
+
+def test_unknown_kinds_and_options_are_errors_of_the_recipe():
+    for old, new, says in (
+        ("logits: crf}", "logits: crv}", "models.teacher.heads: head 'logits': unknown kind"),
+        ("deviation: 2.0", "depth: 2", "models.student: head 'labels': crf has no option depth"),
+        ("deviation: 2.0", "deviation: x", "option 'deviation' is 'x', expected float"),
+    ):
+        recipe = parse_recipe(YAML().load(RECIPE.replace("TASK", "tags").replace(old, new)))
+        with pytest.raises(RecipeError, match=says):
+            check_models(recipe, Path())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["student", "teacher"])
+def test_the_file_decodes_as_keras_does(made, name, tmp_path, monkeypatch):
+    record, corpus = made[name], made.corpus
+    path = tmp_path / "crf.tflite"
+    arguments = (record.model, corpus.task, record.featurizer, corpus.splitter)
+    options = {"quantize": "none", "length": 32, "batch": 4, "max_drop": 100}
+    export_student(*arguments, examples=corpus.dev, out=path, head=HEAD[name], **options)
+    predictor = Predictor(record.model, corpus.task, HEAD[name])
+    rows = encode_rows(corpus.dev, record.featurizer, None)
+    runtime = Runtime(path)
+    answers = runtime.predict_words([e.words for e in corpus.dev])
+    assert [a.tags for a in answers] == [p.tags for p in predictor.predict(rows)]
+    with zipfile.ZipFile(path) as archive:
+        heads = json.loads(archive.read("tfdistil.json"))["heads"]
+    assert heads == record.model.decoding(HEAD[name])
+    transitions = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].transitions)
+    np.testing.assert_array_equal(np.array(heads["tags"]["constants"]["transitions"]), transitions)
+    monkeypatch.delitem(DECODERS, "crf")
+    with pytest.raises(ModelFileError, match="'tags' is of the unknown kind 'crf'; this version"):
+        Runtime(path)

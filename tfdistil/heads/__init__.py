@@ -1,0 +1,1 @@
+"""Heads: what a model says of each output of a task, and how it is exported."""

@@ -1,0 +1,147 @@
+"""Kinds of heads: what is made of the scores that a model has for an output.
+
+A new kind is one class under `head_kind`. How its scores become labels is a decoder of the same
+name in `tfdistil.tasks.decoders`, which the file for the device names, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+
+from tfdistil.heads.spec import HeadKinds, HeadSpec
+from tfdistil.options import wrong_call
+from tfdistil.registry import entering
+
+
+class Head(keras.layers.Layer):
+    """What is made of the scores of one output.
+
+    The scores are those of the model's own layer (`HeadedModel.head_layers`); they are a signal
+    and what the exported graph returns. A head adds signals, the weights these need, and the
+    constants that its decoder needs. All weights exist once it is constructed.
+
+    Args:
+        size: scores in a row.
+        name: of the layer.
+
+    Further arguments of a subclass are the options of its kind.
+
+    Attributes:
+        levels: of the outputs that it is for; a task's other outputs have a linear head.
+        extra: signals beside the scores, each with its level (see
+            `tfdistil.distill.forward.SignalModel`). ``potentials`` of the head ``labels`` and the
+            output ``tags`` is the signal ``labels/tags/potentials``.
+    """
+
+    levels: ClassVar[frozenset[str]] = frozenset({"word", "sequence"})
+    extra: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, size: int, name: str):
+        super().__init__(name=name, dtype="float32")
+        self.size = size
+
+    @classmethod
+    def outputs(
+        cls, outputs: Mapping[str, HeadSpec], vocabulary: int | None
+    ) -> Mapping[str, HeadSpec]:
+        """What a head of this kind scores.
+
+        Args:
+            outputs: the task's.
+            vocabulary: pieces that the model can score; None: it does not score pieces.
+        """
+        del vocabulary
+        return outputs
+
+    def signals(self, scores: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The signals of `extra`, in that order.
+
+        Args:
+            scores: float32 ``[B, T, size]`` or ``[B, size]``.
+            inputs: of the model. While training they have ``units`` and ``unit_mask``, int
+                ``[B, U]``: the positions of the scored pieces. What a device feeds has not, and a
+                signal that needs them is left out.
+        """
+        del scores, inputs
+        return {}
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """What the decoder needs beside the scores, by the names of its arguments."""
+        return {}
+
+
+HEADS: dict[str, type[Head]] = {}
+"""By the name that ``heads`` has in a recipe."""
+
+
+def head_kind(name: str) -> Callable[[type[Head]], type[Head]]:
+    """Register a class of heads.
+
+    Raises:
+        ValueError: there is a kind of that name.
+    """
+    return entering(HEADS, name)
+
+
+@head_kind("linear")
+class LinearHead(Head):
+    """Scores alone: each word or text has the label with the highest one."""
+
+
+@head_kind("mlm")
+class MaskedLanguageHead(Head):
+    """Scores of every piece over the vocabulary, whatever the task: the output ``mlm``."""
+
+    levels = frozenset({"subword"})
+
+    @classmethod
+    def outputs(
+        cls, outputs: Mapping[str, HeadSpec], vocabulary: int | None
+    ) -> Mapping[str, HeadSpec]:
+        """``mlm``, of the size of the vocabulary.
+
+        Raises:
+            ValueError: a model that does not score pieces.
+        """
+        del outputs
+        if vocabulary is None:
+            raise ValueError("a head of the kind 'mlm' scores pieces, which only an encoder does")
+        return {"mlm": HeadSpec("subword", vocabulary)}
+
+
+def specs_of(
+    heads: HeadKinds, outputs: Mapping[str, HeadSpec], vocabulary: int | None
+) -> dict[str, HeadSpec]:
+    """The signals of all heads, ``<head>/<output>``, with what each is for.
+
+    Args:
+        heads: as `tfdistil.heads.spec.check_heads` gives them.
+        outputs: the task's.
+        vocabulary: pieces that the model can score; None: it does not score pieces.
+
+    Raises:
+        ValueError: an unknown kind, options that it does not have, or a model that it does not fit.
+    """
+    found = {}
+    makers = {name: kind.__init__ for name, kind in HEADS.items()}
+    for name, given in heads.items():
+        options = {key: value for key, value in given.items() if key != "kind"}
+        kind = given.get("kind", "linear")
+        if (wrong := wrong_call(makers, "kind of head", kind, options, given=3)) is not None:
+            raise ValueError(f"head {name!r}: {wrong}")
+        for output, spec in HEADS[kind].outputs(outputs, vocabulary).items():
+            fits = spec.level in HEADS[kind].levels
+            found[f"{name}/{output}"] = spec._replace(kind=kind, options=options) if fits else spec
+    return found
+
+
+def make_heads(specs: Mapping[str, HeadSpec]) -> dict[str, Head]:
+    """A head for each signal of `specs_of`."""
+    return {
+        signal: HEADS[spec.kind](spec.size, f"{signal.replace('/', '_')}_head", **spec.options)
+        for signal, spec in specs.items()
+    }
