@@ -34,10 +34,10 @@ DEV = [
 setup(
     packages=[
         *find_packages(include=["tfdistil", "tfdistil.*"]),
-        "tfdistil.export",
+        "tfdistil.exporting",
         "tfdistil.benchmarks",
     ],
-    package_dir={"tfdistil.export": "export", "tfdistil.benchmarks": "benchmarks"},
+    package_dir={"tfdistil.exporting": "export", "tfdistil.benchmarks": "benchmarks"},
     package_data={
         "tfdistil": ["recipes/*.yaml", "variants/*.yaml", "report/templates/*", "py.typed"]
     },

@@ -38,7 +38,7 @@ def student_shape(
         labels: size of the head.
         length: positions per call.
         batch: rows of the signature ``batch``.
-        quantize: see `tfdistil.export.convert.convert`; calibrated on random ids.
+        quantize: see `tfdistil.exporting.convert.convert`; calibrated on random ids.
         seed: of weights and ids.
 
     Raises:
@@ -69,7 +69,7 @@ def convert_shape(
     student: Any, rows: Mapping[str, np.ndarray], length: int, batch: int, quantize: str
 ) -> bytes:
     """A student's ``online`` and ``batch``, calibrated on those of the rows that it takes."""
-    from tfdistil.export.convert import Entry, convert
+    from tfdistil.exporting.convert import Entry, convert
 
     entries = {
         name: Entry(*student.export_function(length, count, "labels"))

@@ -22,7 +22,7 @@ def teacher_model(
     Raises:
         ExportError: a conversion that failed.
     """
-    from tfdistil.export.convert import Entry, convert
+    from tfdistil.exporting.convert import Entry, convert
 
     heads = list(encoder.head_specs)
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.errors import ExportError
-from tfdistil.export.quantize import QUANTIZE
+from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.failures import exit_status
 from tfdistil.quiet import import_tensorflow
 
 if TYPE_CHECKING:
-    from tfdistil.export.exporter import ExportResult
+    from tfdistil.exporting.exporter import ExportResult
 
 EXAMPLES = """\
 examples:
@@ -85,7 +85,7 @@ def _export(arguments: argparse.Namespace) -> ExportResult:
         if path is not None and path.is_dir():
             raise ExportError(f"{path} is a folder; give the name of a file")
     import_tensorflow()
-    from tfdistil.export.exporter import export_student
+    from tfdistil.exporting.exporter import export_student
     from tfdistil.runs import open_run
 
     work = open_run(arguments.run, labelled_only=True)

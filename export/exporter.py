@@ -16,11 +16,11 @@ from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.errors import ExportError, TfdistilError
-from tfdistil.export.convert import Entry, convert
-from tfdistil.export.inspect import Inspection, inspect_model
-from tfdistil.export.pack import config_bytes, pack
-from tfdistil.export.probes import measure_probes
-from tfdistil.export.verify import (
+from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.inspect import Inspection, inspect_model
+from tfdistil.exporting.pack import config_bytes, pack
+from tfdistil.exporting.probes import measure_probes
+from tfdistil.exporting.verify import (
     Drift,
     check_drop,
     check_operators,
@@ -144,7 +144,7 @@ def export_student(
         splitter: the `tfdistil.text.words.WordSplitter` of raw text.
         examples: labelled dev examples for the check.
         out: the file.
-        quantize: one of `tfdistil.export.quantize.QUANTIZE`.
+        quantize: one of `tfdistil.exporting.quantize.QUANTIZE`.
         length: positions per call; longer texts are windowed.
         batch: rows of the signature ``batch``; the signature ``online`` has one.
         head: whose logits the file gives.

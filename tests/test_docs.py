@@ -12,7 +12,7 @@ import pytest
 from tfdistil import cli
 from tfdistil.benchmarks import cli as benchmark_cli
 from tfdistil.data.readers import READERS
-from tfdistil.export import cli as export_cli
+from tfdistil.exporting import cli as export_cli
 from tfdistil.students import STUDENTS
 
 ROOT = Path(__file__).parents[1]

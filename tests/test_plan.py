@@ -16,7 +16,7 @@ from tfdistil.corpus import load_corpus
 from tfdistil.encoders import load_encoder
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation import evaluate_run
-from tfdistil.export.cli import main as export_main
+from tfdistil.exporting.cli import main as export_main
 from tfdistil.model_sharing import model_key
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model

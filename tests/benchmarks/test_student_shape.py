@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfdistil.benchmarks.student_shape import main
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.inspect import inspect_model
 
 
 @pytest.mark.parametrize("kind", [[], ["--layers", "1"]], ids=["bilstm", "transformer"])
