@@ -92,7 +92,7 @@ def test_console_scripts_are_declared_and_importable():
     [
         "import tfdistil",
         "import tfdistil.exporting, tfdistil.benchmarks",
-        "from tfdistil import Runtime",
+        "from tfdistil import Example, Runtime, evaluate, export",
         "import tfdistil.exporting.pack, tfdistil.exporting.inspect, tfdistil.exporting.quantize",
         "import tfdistil.benchmarks.latency, tfdistil.benchmarks.probe",
         "import tfdistil.cli, tfdistil.exporting.cli, tfdistil.benchmarks.cli",
@@ -121,7 +121,10 @@ def test_the_names_of_the_package_are_lazy():
     import tfdistil
     import tfdistil.exporting
 
-    assert dir(tfdistil) == ["Runtime", "__version__"]
+    assert dir(tfdistil) == tfdistil.__all__
+    assert sorted(tfdistil._MODULES) == [n for n in tfdistil.__all__ if n != "__version__"]
+    for name in tfdistil.__all__:
+        assert getattr(tfdistil, name) is not None
     for module in (tfdistil, tfdistil.exporting):
         with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
             module.nothing  # noqa: B018
