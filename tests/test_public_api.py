@@ -39,6 +39,17 @@ example = Example(("go", "on"), label="go")
 reveal_type(example.tags)
 
 
+class Frame:
+    columns: list[str] = ["text", "label"]
+
+    def to_dict(self, orient: str) -> list[dict[str, object]]:
+        return []
+
+
+run(recipe, "runs/own", {"train": [example], "dev": Frame()}, columns={"label": None})
+evaluate("small.tflite", Frame())
+
+
 @objective("difference", student="{head}/{output}", teacher="logits/{output}")
 def difference(student: object, teacher: object, mask: object) -> object:
     return student

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from tfdistil.data.example import Example
+from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
 from tfdistil.data.source import Source, load
-from tfdistil.errors import RecipeError, RunError
-from tfdistil.printable import one_line
+from tfdistil.data.suggest import suggest
+from tfdistil.errors import DataError, RecipeError, RunError
+from tfdistil.printable import listed, one_line
 from tfdistil.quiet import import_tensorflow
 from tfdistil.runtime import Runtime
 from tfdistil.tasks import Prediction, Task, describe_unknown, unknown_labels
@@ -52,22 +54,36 @@ class Evaluation:
     errors: list[WrongExample]
 
 
-def _read(
-    path: Path, format: str | None, language: str | None, splitter: WordSplitter
-) -> tuple[Example, ...]:
-    from tfdistil.data.suggest import suggest
+Labelled = str | Path | Table | Tables
+"""A file, or data from memory, which may be several sets by name."""
 
-    source = (
-        Source(path, format, language=language)
-        if format
-        else Source(path, suggest(path).format, language=language, options=suggest(path).options)
-    )
-    return load([source], split=splitter.split).examples
+
+def _read(
+    data: Labelled,
+    format: str | None,
+    language: str | None,
+    columns: Columns | None,
+    splitter: WordSplitter,
+) -> dict[str, tuple[Example, ...]]:
+    if isinstance(data, str | Path):
+        path = Path(data)
+        found = suggest(path) if format is None else Source(path, format)
+        return {path.name: load([replace(found, language=language)], split=splitter.split).examples}
+    tables = data if isinstance(data, Mapping) else {"data": data}
+    return {
+        name: read_rows(name, rows_of(name, table, columns), splitter.split, language)
+        for name, table in tables.items()
+    }
 
 
 def _evaluate(
     task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], limit: int
 ) -> Evaluation:
+    names = {output.name for output in task.outputs}
+    for example in examples:
+        if missing := names - task.targets(example).keys():
+            lacks = listed(sorted(missing))
+            raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
     return Evaluation(
         examples=len(examples),
         scores=task.score(examples, predictions),
@@ -113,27 +129,31 @@ def runtime_predictions(runtime: Runtime, examples: Sequence[Example]) -> list[P
 
 def evaluate(
     what: str | Path,
-    data: str | Path | None = None,
+    data: Labelled | None = None,
     *,
     model: str | None = None,
     format: str | None = None,
     language: str | None = None,
+    columns: Columns | None = None,
     errors: int = 10,
 ) -> dict[str, Evaluation]:
     """Score a model of a run, or an exported file, which needs no training stack.
 
     Args:
         what: a run folder or a ``.tflite`` file.
-        data: a labelled file; None: the dev and test sets of the run.
+        data: a labelled file; or a list of `Example`, a pandas frame, a split of Hugging Face
+            datasets, or several of these by name; None: the dev and test sets of the run.
         model: of a run: a model by its name, or its file, as in ``student.tflite``; None: the one
             that is delivered.
-        format: the reader of ``data``; None guesses.
+        format: the reader of a file; None guesses.
         language: BCP 47 code of ``data``; None: as the rows say.
+        columns: of data from memory, as in `tfdistil.run`.
         errors: how many examples that are not all right are listed.
 
     Returns:
         By the name of the set: ``dev``, ``test`` and, where test has sentences of train,
-        ``test_unseen``; of other data the name of its file.
+        ``test_unseen``; of other data the name of its file,
+        its own names, or ``data``.
 
     Raises:
         RecipeError: a file, and no data.
@@ -143,39 +163,43 @@ def evaluate(
         ModelFileError: the file cannot be used.
     """
     what = Path(what)
+
+    def read(splitter: WordSplitter) -> dict[str, tuple[Example, ...]] | None:
+        return None if data is None else _read(data, format, language, columns, splitter)
+
     if what.is_dir():
-        return _evaluate_run(what, data, model, format, language, errors)
+        return _evaluate_run(what, model, read, errors)
     runtime = Runtime(what)
-    if data is None:
+    sets = read(runtime.splitter)
+    if sets is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
-    examples = _read(Path(data), format, language, runtime.splitter)
-    predictions = runtime_predictions(runtime, examples)
-    return {Path(data).name: _evaluate(runtime.task, examples, predictions, errors)}
+    return {
+        name: _evaluate(runtime.task, examples, runtime_predictions(runtime, examples), errors)
+        for name, examples in sets.items()
+    }
 
 
-def _evaluate_run(
-    folder: Path,
-    data: str | Path | None,
-    model: str | None,
-    format: str | None,
-    language: str | None,
-    limit: int,
-) -> dict[str, Evaluation]:
+Read = Callable[[WordSplitter], dict[str, tuple[Example, ...]] | None]
+"""Other data than a run's own, None for none, with the words of a model's splitter."""
+
+
+def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> dict[str, Evaluation]:
     import_tensorflow()
     from tfdistil.corpus import refuse_unknown_labels
     from tfdistil.runs import open_models, open_run
     from tfdistil.systems import SystemId, files_of, models_of
 
-    work = open_run(folder, labelled_only=True) if data is None else open_models(folder)
+    work = open_models(folder)
     system = SystemId.parse(model or work.recipe.main)
     known = (*models_of(work.recipe), *files_of(work.recipe))
     if system not in known:
         raise RunError(f"{folder}: no model {model!r}; there are {', '.join(map(str, known))}")
-    sets = work.corpus.score_sets()
-    if data is not None:
-        examples = _read(Path(data), format, language, work.corpus.splitter)
-        sets = {Path(data).name: examples}
-        if work.recipe.data.unknown_labels == "error":
+    sets = read(work.corpus.splitter)
+    if sets is None:
+        work = open_run(folder, labelled_only=True)
+        sets = work.corpus.score_sets()
+    elif work.recipe.data.unknown_labels == "error":
+        for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)
     return {
         name: _evaluate(work.corpus.task, examples, predictions_of(work, system, examples), limit)

@@ -19,6 +19,8 @@ from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
 
 _LOCK = ".lock"
+DATA = "data"
+"""Where data from memory is kept; given again, it is written again."""
 LAYOUT = 3
 """Of the folder's files; a run of another one cannot be gone on with."""
 
@@ -173,7 +175,8 @@ class RunFolder:
     def is_started(self) -> bool:
         """Whether anything was made; if not, an error came first, and the recipe may be fixed."""
         ours = (self._recipe_file, self._manifest_file)
-        names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}
+        names = {name for file in ours for name in (file.name, f".{file.name}.partial")}
+        names |= {_LOCK, DATA}
         steps = self._read_manifest()["steps"]
         return bool(steps) or any(path.name not in names for path in self.path.iterdir())
 
