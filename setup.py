@@ -39,7 +39,13 @@ setup(
     ],
     package_dir={"tfdistil.exporting": "export", "tfdistil.benchmarks": "benchmarks"},
     package_data={
-        "tfdistil": ["recipes/*.yaml", "variants/*.yaml", "report/templates/*", "py.typed"]
+        "tfdistil": [
+            "recipes/*.yaml",
+            "variants/*.yaml",
+            "report/templates/*",
+            "py.typed",
+            "data/demo/languages/*.yaml",
+        ]
     },
     install_requires=RUNTIME,
     extras_require={"train": TRAIN, "dev": TRAIN + DEV},
