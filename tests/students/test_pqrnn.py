@@ -332,7 +332,7 @@ def test_exports_one_row_and_many(quantize):
         ({"state": 60000}, "make [0-9,]+ parameters; a student has at most 536,870,912"),
         ({"pooling": "x"}, "one of f, fo, ifo; got 'x'"),
         ({"zoneout": 1.0}, "zoneout is a number from 0 to below 1, got 1.0"),
-        ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, tfmot, or None"),
+        ({"quantize": "x"}, "unknown quantization engine 'x'; there are keras, tfmot"),
         ({"heads": "labels"}, "different names"),
         ({"outputs": {}}, "at least one output"),
     ],
