@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.files import write_bytes
+from tfdistil.printable import byte_size
 
 
 def student_shape(
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quantize=given.quantize,
     )
     write_bytes(given.out, flatbuffer)
-    print(f"{given.out}: {len(flatbuffer) / 1e6:.2f} MB")
+    print(f"{given.out}: {byte_size(len(flatbuffer))}")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 from tfdistil.errors import ExportError
 from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.exporting.run import export
-from tfdistil.failures import exit_status
+from tfdistil.failures import run_command
 from tfdistil.files import write_json
+from tfdistil.printable import byte_size
 
 if TYPE_CHECKING:
     from tfdistil.exporting.exporter import ExportResult
@@ -61,14 +61,13 @@ def parser() -> argparse.ArgumentParser:
         "baseline, the student without distillation (default: the model that is delivered)",
     )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
+    found.set_defaults(func=_run)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors a user can act on are shown without a traceback."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    parsed = parser().parse_args(arguments)
-    return exit_status("tfdistil-export", "exporting", lambda: _run(parsed))
+    """Run the command; see `run_command`."""
+    return run_command(parser(), arguments, "exporting")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -102,7 +101,7 @@ def describe(result: ExportResult) -> str:
         for name, operators in graph.operators.items()
     )
     lines = [
-        f"wrote       {result.path} ({result.bytes / 1e6:.2f} MB, {result.quantize}, {shapes})",
+        f"wrote       {result.path} ({byte_size(result.bytes)}, {result.quantize}, {shapes})",
         f"parameters  {graph.parameters:,}",
         f"operators   {counts}",
         f"            Flex {len(graph.flex)}, custom {len(graph.custom)}, float "

@@ -6,7 +6,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.registry import featurizer_from_assets
+from tfdistil.versions import versions_of
 
 CALIBRATION_ROWS = 512
 """Windows that int8 ranges are taken from; more cost time and change little."""
@@ -201,7 +201,7 @@ def export_student(
         "min_runtime": inspection.min_runtime,
         "quantize": quantize,
         "languages": list(languages),
-        "created_with": versions(),
+        "created_with": versions_of("tfdistil", "tensorflow", "keras", "ai-edge-litert"),
         "thresholds": {},
     }
     assets = {
@@ -282,14 +282,3 @@ def label_files(task: Task) -> dict[str, bytes]:
         ).encode()
         for output in task.outputs
     }
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that made the file."""
-    found = {}
-    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

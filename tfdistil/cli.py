@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tfdistil.failures import exit_status
+from tfdistil.failures import run_command
 from tfdistil.quiet import import_tensorflow
 from tfdistil.runtime.cli import add_info, add_predict
 
@@ -313,11 +312,8 @@ def _evaluate(arguments: argparse.Namespace) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors a user can act on are one line, without a traceback."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    parsed = parser().parse_args(arguments)
-    return exit_status("tfdistil", "training", lambda: parsed.func(parsed))
+    """Run the command; see `run_command`."""
+    return run_command(parser(), arguments, "training")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tfdistil.errors import RunError
 from tfdistil.files import read_json, write_json, write_text
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
+from tfdistil.versions import versions_of
 
 _LOCK = ".lock"
 DATA = "data"
@@ -48,13 +48,8 @@ BENCHMARK = "benchmark"
 
 def versions() -> dict[str, str]:
     """Versions of what a result depends on."""
-    found = {"python": platform.python_version()}
-    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    packages = ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers")
+    return {"python": platform.python_version(), **versions_of(*packages)}
 
 
 class RunFolder:
