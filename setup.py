@@ -34,12 +34,18 @@ DEV = [
 setup(
     packages=[
         *find_packages(include=["tfdistil", "tfdistil.*"]),
-        "tfdistil.export",
+        "tfdistil.exporting",
         "tfdistil.benchmarks",
     ],
-    package_dir={"tfdistil.export": "export", "tfdistil.benchmarks": "benchmarks"},
+    package_dir={"tfdistil.exporting": "export", "tfdistil.benchmarks": "benchmarks"},
     package_data={
-        "tfdistil": ["recipes/*.yaml", "variants/*.yaml", "report/templates/*", "py.typed"]
+        "tfdistil": [
+            "recipes/*.yaml",
+            "variants/*.yaml",
+            "report/templates/*",
+            "py.typed",
+            "data/demo/languages/*.yaml",
+        ]
     },
     install_requires=RUNTIME,
     extras_require={"train": TRAIN, "dev": TRAIN + DEV},

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tfdistil.errors import RecipeError
-from tfdistil.failures import exit_status
+from tfdistil.failures import run_command
 
 EXAMPLES = """\
 examples:
@@ -60,14 +59,13 @@ def parser() -> argparse.ArgumentParser:
         "the user's cache folder)",
     )
     found.add_argument("--json", type=Path, help="write all figures as JSON")
+    found.set_defaults(func=_run)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors a user can act on are shown without a traceback."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    parsed = parser().parse_args(arguments)
-    return exit_status("tfdistil-benchmark", "building a reference", lambda: _run(parsed))
+    """Run the command; see `run_command`."""
+    return run_command(parser(), arguments, "building a reference")
 
 
 def _run(arguments: argparse.Namespace) -> int:

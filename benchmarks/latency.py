@@ -159,7 +159,7 @@ def measure(
         ModelFileError: a file that is missing, no model, or without static signatures.
         DataError: a text that is no pair, for a model of pairs.
     """
-    from tfdistil.export.inspect import inspect_model
+    from tfdistil.exporting.inspect import inspect_model
 
     protocol = protocol or Protocol()
     generator = np.random.default_rng(protocol.seed)

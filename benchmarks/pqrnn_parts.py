@@ -18,6 +18,7 @@ from keras import ops
 from tfdistil.benchmarks.student_shape import convert_shape
 from tfdistil.files import write_bytes
 from tfdistil.heads.spec import Level
+from tfdistil.printable import byte_size
 from tfdistil.students.pqrnn import PqrnnStudent
 
 
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     for name, flatbuffer in pqrnn_parts(length=given.length, batch=given.batch).items():
         write_bytes(given.out / f"{name}.tflite", flatbuffer)
-        print(f"{given.out / name}.tflite: {len(flatbuffer) / 1e6:.2f} MB")
+        print(f"{given.out / name}.tflite: {byte_size(len(flatbuffer))}")
     return 0
 
 

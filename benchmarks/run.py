@@ -48,7 +48,7 @@ def benchmark_run(
         ModelFileError: a file cannot be used.
         ExportError: the teacher cannot be converted.
     """
-    from tfdistil.export.convert import convert, entries_of
+    from tfdistil.exporting.convert import convert, entries_of
 
     first = next(iter(files.values()))
     known = shapes(open_interpreter(first, threads), first)

@@ -172,7 +172,7 @@ def reference_file(
 
 def build(size: TransformerSize, length: int, batch: int, quantize: str = "none") -> bytes:
     """Convert a `TransformerShape` of some size."""
-    from tfdistil.export.convert import Entry, convert
+    from tfdistil.exporting.convert import Entry, convert
 
     model = TransformerShape(size)
 

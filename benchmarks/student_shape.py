@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.files import write_bytes
+from tfdistil.printable import byte_size
 
 
 def student_shape(
@@ -38,7 +39,7 @@ def student_shape(
         labels: size of the head.
         length: positions per call.
         batch: rows of the signature ``batch``.
-        quantize: see `tfdistil.export.convert.convert`; calibrated on random ids.
+        quantize: see `tfdistil.exporting.convert.convert`; calibrated on random ids.
         seed: of weights and ids.
 
     Raises:
@@ -69,7 +70,7 @@ def convert_shape(
     student: Any, rows: Mapping[str, np.ndarray], length: int, batch: int, quantize: str
 ) -> bytes:
     """A student's ``online`` and ``batch``, calibrated on those of the rows that it takes."""
-    from tfdistil.export.convert import convert, entries_of
+    from tfdistil.exporting.convert import convert, entries_of
 
     entries = entries_of(student, length, batch, "labels")
     wanted = {spec.name for spec in entries["online"].specs}
@@ -102,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quantize=given.quantize,
     )
     write_bytes(given.out, flatbuffer)
-    print(f"{given.out}: {len(flatbuffer) / 1e6:.2f} MB")
+    print(f"{given.out}: {byte_size(len(flatbuffer))}")
     return 0
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tfdistil.errors import ExportError
-from tfdistil.export.quantize import QUANTIZE
-from tfdistil.failures import exit_status
-from tfdistil.quiet import import_tensorflow
+from tfdistil.exporting.quantize import QUANTIZE
+from tfdistil.exporting.run import export
+from tfdistil.failures import run_command
+from tfdistil.files import write_json
+from tfdistil.printable import byte_size
 
 if TYPE_CHECKING:
-    from tfdistil.export.exporter import ExportResult
+    from tfdistil.exporting.exporter import ExportResult
 
 EXAMPLES = """\
 examples:
@@ -60,56 +61,32 @@ def parser() -> argparse.ArgumentParser:
         "baseline, the student without distillation (default: the model that is delivered)",
     )
     found.add_argument("--json", type=Path, help="write operators, drift and scores as JSON")
+    found.set_defaults(func=_run)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors a user can act on are shown without a traceback."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    parsed = parser().parse_args(arguments)
-    return exit_status("tfdistil-export", "exporting", lambda: _run(parsed))
+    """Run the command; see `run_command`."""
+    return run_command(parser(), arguments, "exporting")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    result = _export(arguments)
+    if arguments.json is not None and arguments.json.is_dir():
+        raise ExportError(f"{arguments.json} is a folder; give the name of a file")
+    result = export(
+        arguments.run,
+        arguments.out,
+        model=arguments.model,
+        quantize=arguments.quantize,
+        length=arguments.length,
+        batch=arguments.batch,
+        head=arguments.head,
+        max_drop=arguments.max_drop,
+    )
     if arguments.json:
-        from tfdistil.files import write_json
-
         write_json(arguments.json, result.to_json())
     print(describe(result))
     return 0
-
-
-def _export(arguments: argparse.Namespace) -> ExportResult:
-    for path in (arguments.out, arguments.json):
-        if path is not None and path.is_dir():
-            raise ExportError(f"{path} is a folder; give the name of a file")
-    import_tensorflow()
-    from tfdistil.export.exporter import export_student
-    from tfdistil.runs import open_run
-
-    work = open_run(arguments.run, labelled_only=True)
-    name = arguments.model or work.recipe.main
-    student, spec = work.model(name), work.recipe.export_of(name)
-
-    def chosen(name: str) -> Any:
-        given = getattr(arguments, name)
-        return getattr(spec, name) if given is None else given
-
-    return export_student(
-        student.model,
-        work.corpus.task,
-        student.featurizer,
-        work.corpus.splitter,
-        examples=work.corpus.dev,
-        out=arguments.out,
-        quantize=chosen("quantize"),
-        length=work.export_length(name) if arguments.length is None else arguments.length,
-        batch=chosen("batch"),
-        head=arguments.head or work.head(name),
-        max_drop=chosen("max_drop"),
-        languages=work.corpus.languages,
-    )
 
 
 def describe(result: ExportResult) -> str:
@@ -124,7 +101,7 @@ def describe(result: ExportResult) -> str:
         for name, operators in graph.operators.items()
     )
     lines = [
-        f"wrote       {result.path} ({result.bytes / 1e6:.2f} MB, {result.quantize}, {shapes})",
+        f"wrote       {result.path} ({byte_size(result.bytes)}, {result.quantize}, {shapes})",
         f"parameters  {graph.parameters:,}",
         f"operators   {counts}",
         f"            Flex {len(graph.flex)}, custom {len(graph.custom)}, float "

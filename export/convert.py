@@ -17,10 +17,10 @@ import keras
 import numpy as np
 
 from tfdistil.errors import ExportError
-from tfdistil.export.quantize import QUANTIZE
-from tfdistil.export.slim import slim
+from tfdistil.exporting.quantize import QUANTIZE
+from tfdistil.exporting.slim import slim
 
-WORKER = "tfdistil.export.convert_worker"
+WORKER = "tfdistil.exporting.convert_worker"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def convert(
     Args:
         model: owns the weights the functions use.
         entries: signature name to entry point.
-        quantize: one of `tfdistil.export.quantize.QUANTIZE`.
+        quantize: one of `tfdistil.exporting.quantize.QUANTIZE`.
         calibration: for ``int8``, input name to rows ``[N, T]`` typical of what will be asked.
 
     Returns:

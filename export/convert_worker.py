@@ -1,7 +1,7 @@
-"""The process that runs the converter: ``python -m tfdistil.export.convert_worker JOB``.
+"""The process that runs the converter: ``python -m tfdistil.exporting.convert_worker JOB``.
 
 The converter and its calibrator are native code that can take a process down with them; here they
-only take down this one, and its last words are in the error of `tfdistil.export.convert`.
+only take down this one, and its last words are in the error of `tfdistil.exporting.convert`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tfdistil.export.quantize import calibration_batches, configure
+from tfdistil.exporting.quantize import calibration_batches, configure
 
 
 def main(job_path: str) -> None:
-    """Convert what the job file describes; see `tfdistil.export.convert.convert`."""
+    """Convert what the job file describes; see `tfdistil.exporting.convert.convert`."""
     import tensorflow as tf
 
     job = json.loads(Path(job_path).read_text("utf-8"))

@@ -6,7 +6,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.errors import ExportError, TfdistilError
-from tfdistil.export.convert import convert, entries_of
-from tfdistil.export.inspect import Inspection, inspect_model
-from tfdistil.export.pack import config_bytes, pack
-from tfdistil.export.probes import measure_probes
-from tfdistil.export.verify import (
+from tfdistil.exporting.convert import convert, entries_of
+from tfdistil.exporting.inspect import Inspection, inspect_model
+from tfdistil.exporting.pack import config_bytes, pack
+from tfdistil.exporting.probes import measure_probes
+from tfdistil.exporting.verify import (
     Drift,
     check_drop,
     check_operators,
@@ -35,6 +34,7 @@ from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.registry import featurizer_from_assets
+from tfdistil.versions import versions_of
 
 CALIBRATION_ROWS = 512
 """Windows that int8 ranges are taken from; more cost time and change little."""
@@ -144,7 +144,7 @@ def export_student(
         splitter: the `tfdistil.text.words.WordSplitter` of raw text.
         examples: labelled dev examples for the check.
         out: the file.
-        quantize: one of `tfdistil.export.quantize.QUANTIZE`.
+        quantize: one of `tfdistil.exporting.quantize.QUANTIZE`.
         length: positions per call; longer texts are windowed.
         batch: rows of the signature ``batch``; the signature ``online`` has one.
         head: whose logits the file gives; an encoder's is ``logits``.
@@ -195,7 +195,7 @@ def export_student(
         "min_runtime": inspection.min_runtime,
         "quantize": quantize,
         "languages": list(languages),
-        "created_with": versions(),
+        "created_with": versions_of("tfdistil", "tensorflow", "keras", "ai-edge-litert"),
         "thresholds": {},
     }
     if decoding := student.decoding(head):
@@ -278,14 +278,3 @@ def label_files(task: Task) -> dict[str, bytes]:
         ).encode()
         for output in task.outputs
     }
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that made the file."""
-    found = {}
-    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert"):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

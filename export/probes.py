@@ -11,7 +11,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
-from tfdistil.export.verify import Drift, check_same_labels, measure_drift
+from tfdistil.exporting.verify import Drift, check_same_labels, measure_drift
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.text.featurizer import Featurizer, Window
 

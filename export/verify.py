@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.errors import ExportError
-from tfdistil.export.inspect import Inspection
+from tfdistil.exporting.inspect import Inspection
 from tfdistil.metrics.bootstrap import BootstrapResult
 
 BEYOND_ROUNDING = 3.0

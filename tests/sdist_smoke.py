@@ -40,15 +40,15 @@ LARGEST = 2_000_000
 HINT = "tfdistil[train]"
 
 WHERE = """
-import tfdistil, tfdistil.export, tfdistil.benchmarks
-for package in (tfdistil, tfdistil.export, tfdistil.benchmarks):
+import tfdistil, tfdistil.exporting, tfdistil.benchmarks
+for package in (tfdistil, tfdistil.exporting, tfdistil.benchmarks):
     print(package.__file__)
 """
 
 IN_PYTHON = """
 import sys
 from tfdistil import Runtime, __version__
-import tfdistil.export.inspect, tfdistil.export.pack
+import tfdistil.exporting.inspect, tfdistil.exporting.pack
 (result,) = Runtime(sys.argv[1]).predict(["play some jazz"])
 assert [word.text for word in result.words] == ["play", "some", "jazz"], result
 assert result.label and len(result.tags) == 3, result

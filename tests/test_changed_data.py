@@ -69,6 +69,14 @@ def test_data_that_is_as_it_was_may_move_with_its_recipe(folder, base, tmp_path)
     refuse_changed_data(folder, tmp_path / "elsewhere")
 
 
+def test_the_same_files_may_be_named_from_elsewhere(folder, base, tmp_path):
+    folder.remember(base=str(base))
+    refuse_changed_data(folder, tmp_path)
+    (base / "raw.txt").write_text("other text\n")
+    with pytest.raises(RunError, match=r"raw\.txt \(transfer\) has other content"):
+        refuse_changed_data(folder, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["train/seq.in", "train/seq.out", "dev.conll", "raw.txt"])
 def test_an_edited_file_is_named_with_its_set_and_what_to_do(folder, base, name):
     with (base / name).open("a") as file:

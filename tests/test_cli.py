@@ -77,7 +77,7 @@ def test_the_first_help_names_every_command_and_where_to_start(capsys):
     assert "tfdistil run demo" in text
 
 
-@pytest.mark.parametrize("module", ["tfdistil.export.cli", "tfdistil.benchmarks.cli"])
+@pytest.mark.parametrize("module", ["tfdistil.exporting.cli", "tfdistil.benchmarks.cli"])
 def test_the_other_commands_have_examples_too(module, capsys):
     from importlib import import_module
 
@@ -474,7 +474,7 @@ def test_labels_the_model_does_not_know_are_misses(resumed, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_export_again_in_another_form(resumed, tmp_path, capsys):
-    from tfdistil.export.cli import main as export
+    from tfdistil.exporting.cli import main as export
 
     out = tmp_path / "float.tflite"
     assert export([str(resumed), "--out", str(out), "--quantize", "none"]) == 0

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+import tfdistil
 from tfdistil import cli
 from tfdistil.benchmarks import cli as benchmark_cli
 from tfdistil.data.readers import READERS
-from tfdistil.export import cli as export_cli
+from tfdistil.exporting import cli as export_cli
 from tfdistil.students import STUDENTS
 
 ROOT = Path(__file__).parents[1]
@@ -135,6 +137,20 @@ def test_json_keys_are_those_of_the_code(name):
     assert len(keys) >= len(rows) >= 5
     for key in keys:
         assert f'"{key}"' in code, key
+
+
+@pytest.mark.parametrize("page", [PAGES[0], *PAGES[3:]], ids=lambda p: p.name)
+def test_users_import_nothing_but_public_names(page):
+    """CONTRIBUTING.md is for those who work on the code, and may go deeper."""
+    for code in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tfdistil"):
+                assert node.module == "tfdistil"
+                assert {alias.name for alias in node.names} <= set(tfdistil.__all__)
+            elif isinstance(node, ast.Import):
+                assert [a.name for a in node.names if a.name.startswith("tfdistil.")] == []
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "tfdistil":
+                assert node.attr in tfdistil.__all__
 
 
 def examples() -> list[tuple[str, str]]:

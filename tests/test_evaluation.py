@@ -24,4 +24,4 @@ def test_the_first_errors(limit, gold):
 
 def test_what_the_model_does_not_give_is_no_error():
     tags_only = [Prediction(tags=guess.tags) for guess in GUESSES]
-    assert [error["predicted"] for error in errors(EXAMPLES, tags_only)] == [["O", "O"]]
+    assert [error["predicted"] for error in errors(EXAMPLES, tags_only)] == [("O", "O")]

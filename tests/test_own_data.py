@@ -144,7 +144,7 @@ def edited(folder) -> Iterator[Path]:
 
 
 def test_a_run_does_not_print_old_results_of_new_data(folder, ended, edited, tmp_path, capsys):
-    from tfdistil.export.cli import main as export
+    from tfdistil.exporting.cli import main as export
 
     out = str(ended[0])
     commands = {

@@ -20,7 +20,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 SCRIPTS = {
     "tfdistil": "tfdistil.cli:main",
-    "tfdistil-export": "tfdistil.export.cli:main",
+    "tfdistil-export": "tfdistil.exporting.cli:main",
     "tfdistil-benchmark": "tfdistil.benchmarks.cli:main",
 }
 TRAINING = ("tensorflow", "keras", "transformers", "pydantic", "matplotlib")
@@ -91,11 +91,11 @@ def test_console_scripts_are_declared_and_importable():
     "statement",
     [
         "import tfdistil",
-        "import tfdistil.export, tfdistil.benchmarks",
-        "from tfdistil import Runtime",
-        "import tfdistil.export.pack, tfdistil.export.inspect, tfdistil.export.quantize",
+        "import tfdistil.exporting, tfdistil.benchmarks",
+        "from tfdistil import Example, Runtime, evaluate, export",
+        "import tfdistil.exporting.pack, tfdistil.exporting.inspect, tfdistil.exporting.quantize",
         "import tfdistil.benchmarks.latency, tfdistil.benchmarks.probe",
-        "import tfdistil.cli, tfdistil.export.cli, tfdistil.benchmarks.cli",
+        "import tfdistil.cli, tfdistil.exporting.cli, tfdistil.benchmarks.cli",
     ],
 )
 def test_light_imports_load_no_training_library(statement, tmp_path):
@@ -119,10 +119,13 @@ def test_the_version_is_the_same_everywhere():
 
 def test_the_names_of_the_package_are_lazy():
     import tfdistil
-    import tfdistil.export
+    import tfdistil.exporting
 
-    assert dir(tfdistil) == ["Runtime", "__version__"]
-    for module in (tfdistil, tfdistil.export):
+    assert dir(tfdistil) == tfdistil.__all__
+    assert sorted(tfdistil._MODULES) == [n for n in tfdistil.__all__ if n != "__version__"]
+    for name in tfdistil.__all__:
+        assert getattr(tfdistil, name) is not None
+    for module in (tfdistil, tfdistil.exporting):
         with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
             module.nothing  # noqa: B018
 
@@ -140,7 +143,7 @@ def test_every_folder_with_modules_is_a_package(setup):
         for path in (ROOT / top).rglob("*.py")
     }
     found = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    mapped = {"export": "tfdistil.export", "benchmarks": "tfdistil.benchmarks"}
+    mapped = {"export": "tfdistil.exporting", "benchmarks": "tfdistil.benchmarks"}
     assert {mapped.get(name, name) for name in found} == set(setup["packages"])
     assert setup["package_dir"] == {package: folder for folder, package in mapped.items()}
 

@@ -15,8 +15,8 @@ from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
 from tfdistil.encoders import load_encoder
 from tfdistil.errors import RecipeError
-from tfdistil.evaluation import evaluate_run
-from tfdistil.export.cli import main as export_main
+from tfdistil.evaluation import evaluate
+from tfdistil.exporting.cli import main as export_main
 from tfdistil.model_sharing import model_key
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
@@ -271,7 +271,7 @@ def test_a_teachers_assistant_teaches_the_student(tmp_path, capsys):
     assert [phase["name"] for phase in work.phases("student")] == ["last"]
     assert any("half on train" in line for line in text.getvalue().splitlines())
     for name in ("teacher", "half", "student"):
-        assert evaluate_run(tmp_path, name, None, None, None)["dev"]["examples"] == 20
+        assert evaluate(tmp_path, model=name)["dev"].examples == 20
     file = tmp_path / "half.tflite"
     assert export_main([str(tmp_path), "--model", "half", "--out", str(file)]) == 0
     assert file.stat().st_size > 10_000

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from tfdistil import Runtime
 from tfdistil.errors import RunError
-from tfdistil.evaluation import evaluate_run
+from tfdistil.evaluation import evaluate
 from tfdistil.pipeline import run
 from tfdistil.recipe_file import load_recipe
 from tfdistil.runs import open_run
@@ -87,7 +87,7 @@ def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     assert student.arguments["quantize"] == "keras"
     before = open_run(folder).model("float")
     assert "quantize" not in before.arguments
-    scores = evaluate_run(folder, "float", None, None, None)["dev"]["scores"]
+    scores = evaluate(folder, model="float")["dev"].scores
     assert scores["exact_match"] == pytest.approx(metrics.phases["student"][0].best)
     assert [name for name, _ in student.model.layer_groups()][-1] == "ranges"
     assert open_run(folder).model("baseline").arguments.get("quantize") is None
@@ -97,7 +97,7 @@ def test_a_model_that_is_not_there_is_named_beside_those_that_are(finished):
     folder, _ = finished
     there = "there are teacher, float, student, baseline, student.tflite"
     with pytest.raises(RunError, match=f"no model 'other'; {there}"):
-        evaluate_run(folder, "other", None, None, None)
+        evaluate(folder, model="other")
 
 
 def test_the_file_is_all_integer_and_carries_the_projection(finished):

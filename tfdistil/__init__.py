@@ -5,25 +5,50 @@ Nothing is imported before it is used: a device that only runs a model loads no 
 
 from __future__ import annotations
 
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tfdistil.data.example import Example
+    from tfdistil.distill.distiller import Distiller
+    from tfdistil.distill.objectives import objective
+    from tfdistil.evaluation import evaluate
+    from tfdistil.exporting.run import export
+    from tfdistil.recipe_file import load_recipe
+    from tfdistil.running import run
     from tfdistil.runtime.runtime import Runtime
 
     __version__: str
 
-__all__ = ["Runtime", "__version__"]
+__all__ = [
+    "Distiller",
+    "Example",
+    "Runtime",
+    "__version__",
+    "evaluate",
+    "export",
+    "load_recipe",
+    "objective",
+    "run",
+]
+
+_MODULES = {
+    "Distiller": "tfdistil.distill.distiller",
+    "Example": "tfdistil.data.example",
+    "Runtime": "tfdistil.runtime.runtime",
+    "evaluate": "tfdistil.evaluation",
+    "export": "tfdistil.exporting.run",
+    "load_recipe": "tfdistil.recipe_file",
+    "objective": "tfdistil.distill.objectives",
+    "run": "tfdistil.running",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Runtime":
-        from tfdistil.runtime.runtime import Runtime
-
-        return Runtime
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("tfdistil")
+        return metadata.version("tfdistil")
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'tfdistil' has no attribute {name!r}")
 
 

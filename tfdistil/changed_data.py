@@ -50,7 +50,9 @@ def refuse_changed_data(
     changed = []
     for name, files in folder.manifest.get("sources", {}).items():
         for file, before in files.items() if sets is None or name in sets else ():
-            path = base / file
+            # Recipe and data may have moved together, or the same files be named from elsewhere.
+            places = [base / file, Path(folder.manifest.get("base", base)) / file]
+            path = next((place for place in places if place.is_file()), places[0])
             if not path.is_file():
                 changed.append(f"  {path} ({name}) is gone")
             elif digest(path) != before:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tfdistil.failures import exit_status
+from tfdistil.failures import run_command
 from tfdistil.quiet import import_tensorflow
 from tfdistil.runtime.cli import add_info, add_predict
 
@@ -237,28 +236,24 @@ def _init(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     from tfdistil.data_check import check_recipe
     from tfdistil.recipe_file import load_recipe
+    from tfdistil.running import base_of
 
     recipe = load_recipe(arguments.recipe, arguments.assignments)
     if arguments.teacher:
         import_tensorflow()
-    report = check_recipe(recipe, _base(arguments.recipe), arguments.teacher)
+    report = check_recipe(recipe, base_of(arguments.recipe), arguments.teacher)
     print(report.to_text())
     return 0 if report.ok else 1
 
 
-def _base(recipe: str) -> Path:
-    return Path(recipe).parent if Path(recipe).exists() else Path()
-
-
 def _run(arguments: argparse.Namespace) -> int:
     from tfdistil.recipe_file import load_recipe
+    from tfdistil.running import base_of, run
 
-    recipe = load_recipe(arguments.recipe, arguments.assignments)  # errors before slow imports
-    import_tensorflow()
-    from tfdistil.pipeline import run
+    recipe = load_recipe(arguments.recipe, arguments.assignments)
+    metrics = run(recipe, arguments.out, base=base_of(arguments.recipe))
     from tfdistil.summary import print_summary
 
-    metrics = run(recipe, arguments.out, _base(arguments.recipe))
     print_summary(metrics, arguments.out)
     return 0
 
@@ -302,24 +297,23 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from tfdistil.evaluation import evaluate_file, evaluate_run, print_evaluation
+    from tfdistil.evaluation import evaluate, print_evaluation
 
-    source = (arguments.data, arguments.format, arguments.language)
-    if arguments.what.is_dir():
-        import_tensorflow()
-        found = evaluate_run(arguments.what, arguments.model, *source, limit=arguments.errors)
-    else:
-        found = evaluate_file(arguments.what, *source, limit=arguments.errors)
+    found = evaluate(
+        arguments.what,
+        arguments.data,
+        model=arguments.model,
+        format=arguments.format,
+        language=arguments.language,
+        errors=arguments.errors,
+    )
     print_evaluation(found, arguments.json)
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; errors a user can act on are one line, without a traceback."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    parsed = parser().parse_args(arguments)
-    return exit_status("tfdistil", "training", lambda: parsed.func(parsed))
+    """Run the command; see `run_command`."""
+    return run_command(parser(), arguments, "training")
 
 
 if __name__ == "__main__":

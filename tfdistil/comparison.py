@@ -42,7 +42,7 @@ def compare(work: Run) -> Metrics:
     task, sets = corpus.task, corpus.score_sets()
     evaluated = [SystemId.parse(id) for s in EVALUATIONS for id in folder.facts(s)["systems"]]
     evaluated.sort(key=lambda system: ROLES.index(role_of(system, recipe)))
-    found = {str(system): predictions_of(work, system) for system in evaluated}
+    found = {str(system): stored_predictions(work, system) for system in evaluated}
     main, last = main_of(recipe), "test" if "test" in sets else "dev"
     timed = folder.facts(BENCHMARK)
     return Metrics(
@@ -151,7 +151,7 @@ def _text(example: Example) -> str:
     return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
-def predictions_of(work: Run, system: SystemId) -> Predictions:
+def stored_predictions(work: Run, system: SystemId) -> Predictions:
     """What `evaluate_step` wrote for a system, and the part of test that train has not seen.
 
     Raises:

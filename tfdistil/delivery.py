@@ -44,7 +44,7 @@ def deliver(work: Run) -> Metrics:
 
 def export(work: Run, name: str) -> dict[str, Any]:
     """Make a model's ``.tflite`` and check it against Keras."""
-    from tfdistil.export.exporter import export_student
+    from tfdistil.exporting.exporter import export_student
 
     work.screen.line(f"export {name}")
     record, corpus, spec = work.model(name), work.corpus, work.recipe.export_of(name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tfdistil.errors import TfdistilError
 from tfdistil.printable import printable, shortened
@@ -12,6 +14,22 @@ from tfdistil.printable import printable, shortened
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FULL_TEXTS = ("No space left on device", "Disk quota exceeded", "File too large")
 """How libraries that write files in native code put it."""
+
+
+def run_command(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, needs: str
+) -> int:
+    """A whole command line, whose errors a user can act on are shown without a traceback.
+
+    Args:
+        parser: gives ``func``, which takes the parsed arguments and returns the exit status.
+        arguments: None: those of the process.
+        needs: see `exit_status`.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    parsed = parser.parse_args(arguments)
+    return exit_status(parser.prog, needs, lambda: parsed.func(parsed))
 
 
 def exit_status(program: str, needs: str, work: Callable[[], int]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfdistil.comparison import predictions_of
+from tfdistil.comparison import stored_predictions
 from tfdistil.concerns import ABOVE
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
@@ -100,7 +100,7 @@ def _side(runs: Sequence[Run], system: str | None) -> _Side:
         metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
         chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
         try:
-            predictions = predictions_of(run, chosen)
+            predictions = stored_predictions(run, chosen)
         except FileNotFoundError as error:
             raise RunError(f"{folder}: no answers of {chosen} ({error.filename})") from None
         found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})

@@ -26,6 +26,13 @@ def one_line(text: str) -> str:
     return _STEERS.sub(lambda match: escaped(match[0]), text)
 
 
+def byte_size(count: int) -> str:
+    """Bytes in decimal units, as download sizes are given."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.2f} MB"
+
+
 def escaped(character: str) -> str:
     """A character as a string literal has it: ``\\x1b``."""
     return character.encode("unicode_escape").decode("ascii")

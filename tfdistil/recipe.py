@@ -111,6 +111,14 @@ class Recipe(Part):
                     f"{', '.join(self.models)}",
                     *("models", name, key),
                 )
+        for number, change in enumerate(spec.apply if isinstance(spec, DerivedSpec) else ()):
+            if change.kind == "reduce_vocabulary" and self.task.continuation:
+                raise MisplacedError(
+                    f"models.{name}.apply.{number}: reduce_vocabulary makes other pieces of words, "
+                    "and with task.continuation: true models are compared piece by piece; set "
+                    "continuation: false, which compares them word by word",
+                    *("models", name, "apply", number),
+                )
         self.lineage(name)
         if isinstance(spec, BaselineSpec) and not self._stages_of_lineage(spec.baseline_of):
             raise MisplacedError(

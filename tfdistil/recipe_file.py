@@ -244,25 +244,43 @@ def _fill(tree: MutableMapping[str, Any], below: Mapping[str, Any]) -> None:
             _fill(tree[key], value)
 
 
-def load_recipe(path: str | Path, assignments: Sequence[str] = ()) -> Recipe:
-    """Read, override and check a recipe file.
+def load_recipe(recipe: str | Path | Mapping[str, Any], assignments: Sequence[str] = ()) -> Recipe:
+    """Read, override and check a recipe.
 
     Args:
-        path: a YAML file, or the name of a recipe that comes with tfdistil (``demo``).
+        recipe: a YAML file, the name of a recipe that comes with tfdistil (``demo``), or what such
+            a file holds, as plain data.
         assignments: ``key=value`` overrides, keys joined by dots, stages by their name.
 
     Raises:
         RecipeError: whatever is wrong, with file and line.
     """
+    return parse_recipe(*recipe_tree(recipe, assignments))
+
+
+def recipe_tree(
+    recipe: str | Path | Mapping[str, Any], assignments: Sequence[str] = ()
+) -> tuple[Any, str]:
+    """What `load_recipe` checks: overridden and with what its base gives, and its name.
+
+    Raises:
+        RecipeError: a file that cannot be read, a base or an override that does not fit.
+    """
+    if isinstance(recipe, Mapping):
+        tree, path = deepcopy(dict(recipe)), Path("recipe")
+        return _complete(tree, path, assignments), str(path)
     try:
-        path = find_recipe(path)
-        tree = load_tree(path)
-        if isinstance(tree, MutableMapping):
-            bases = [text for text in assignments if text.partition("=")[0] == "base"]
-            override(tree, bases)
-            inherit(tree, path)
-            override(tree, [text for text in assignments if text not in bases])
+        path = find_recipe(recipe)
+        return _complete(load_tree(path), path, assignments), str(path)
     except (OSError, RuntimeError) as error:  # a path too long; a link that leads to itself
         reason = getattr(error, "strerror", None) or error
-        raise RecipeError(f"{path}: cannot be read ({reason})") from None
-    return parse_recipe(tree, str(path))
+        raise RecipeError(f"{recipe}: cannot be read ({reason})") from None
+
+
+def _complete(tree: Any, path: Path, assignments: Sequence[str]) -> Any:
+    if isinstance(tree, MutableMapping):
+        bases = [text for text in assignments if text.partition("=")[0] == "base"]
+        override(tree, bases)
+        inherit(tree, path)
+        override(tree, [text for text in assignments if text not in bases])
+    return tree

@@ -7,7 +7,6 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,12 @@ from tfdistil.errors import RunError
 from tfdistil.files import read_json, write_json, write_text
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
+from tfdistil.versions import versions_of
 
 _LOCK = ".lock"
-LAYOUT = 4
+DATA = "data"
+"""Where data from memory is kept; given again, it is written again."""
+LAYOUT = 3
 """Of the folder's files; a run of another one cannot be gone on with."""
 
 
@@ -46,13 +48,8 @@ BENCHMARK = "benchmark"
 
 def versions() -> dict[str, str]:
     """Versions of what a result depends on."""
-    found = {"python": platform.python_version()}
-    for package in ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    packages = ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers")
+    return {"python": platform.python_version(), **versions_of(*packages)}
 
 
 class RunFolder:
@@ -173,7 +170,8 @@ class RunFolder:
     def is_started(self) -> bool:
         """Whether anything was made; if not, an error came first, and the recipe may be fixed."""
         ours = (self._recipe_file, self._manifest_file)
-        names = {name for file in ours for name in (file.name, f".{file.name}.partial")} | {_LOCK}
+        names = {name for file in ours for name in (file.name, f".{file.name}.partial")}
+        names |= {_LOCK, DATA}
         steps = self._read_manifest()["steps"]
         return bool(steps) or any(path.name not in names for path in self.path.iterdir())
 

@@ -72,7 +72,7 @@ class Phase(_Record):
 
 
 class Export(_Record):
-    """A file beside its model in Keras, see `tfdistil.export.exporter.ExportResult`."""
+    """A file beside its model in Keras, see `tfdistil.exporting.exporter.ExportResult`."""
 
     path: str
     bytes: int

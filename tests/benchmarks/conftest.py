@@ -26,7 +26,7 @@ def shape_file(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def student_file(tmp_path_factory) -> Path:
-    from tfdistil.export.convert import Entry, convert
+    from tfdistil.exporting.convert import Entry, convert
     from tfdistil.students import build_student
 
     student = build_student(

@@ -10,7 +10,7 @@ from ai_edge_litert import schema_py_generated as schema
 from tfdistil.benchmarks.latency import vocabulary_size
 from tfdistil.benchmarks.model import Shape, open_interpreter, random_inputs, shapes
 from tfdistil.errors import ModelFileError
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.inspect import inspect_model
 
 
 def convert(function, *specs, types=()) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfdistil.benchmarks.pqrnn_parts import pqrnn_parts
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.inspect import inspect_model
 
 SIZES = {"features": 64, "bottleneck": 16, "layers": 2, "state": 8}
 

@@ -9,7 +9,7 @@ from tfdistil.benchmarks import shapes
 from tfdistil.benchmarks.run import benchmark_run
 from tfdistil.benchmarks.shapes import REFERENCES, TransformerShape, reference_file
 from tfdistil.errors import RecipeError
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.inspect import inspect_model
 
 BATCH, LENGTH = 4, 8  # of the files of conftest.py
 

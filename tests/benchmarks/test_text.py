@@ -21,7 +21,7 @@ WORDS = ("is", "it", "so", "no", "yes")
 @pytest.fixture(scope="module")
 def pair_file(tmp_path_factory) -> Path:
     """A model for pairs of texts, untrained."""
-    from tfdistil.export import export_student
+    from tfdistil.exporting import export_student
     from tfdistil.students import build_student
     from tfdistil.tasks import Pair
     from tfdistil.text.subwords import SubwordFeaturizer

@@ -9,16 +9,16 @@ from collections import Counter, defaultdict
 import pytest
 
 from tfdistil.data.demo import LANGUAGES, generate
-from tfdistil.data.demo.languages import GRAMMARS
+from tfdistil.data.demo.languages import grammar
 from tfdistil.errors import DataError
 from tfdistil.metrics import conll_spans, joint_scores, strict_spans
 from tfdistil.text.words import WordSplitter
 
 KINDS = ("intent_slots", "tags", "classes", "text")
 SPLITS = ("train", "dev", "test", "transfer")
-INTENTS = set(GRAMMARS["en"].intents)
-SLOTS = set(GRAMMARS["en"].slots)
-OPEN_SLOTS = {slot for slot, (_, unseen) in GRAMMARS["en"].slots.items() if unseen}
+INTENTS = set(grammar("en").intents)
+SLOTS = set(grammar("en").slots)
+OPEN_SLOTS = {slot for slot, (_, unseen) in grammar("en").slots.items() if unseen}
 
 FROZEN = {
     ("intent_slots", "train"): "82f6a5c25b081525",
@@ -132,11 +132,11 @@ def test_words_are_those_of_the_word_splitter(corpus):
 
 def test_a_span_is_the_value_in_brackets_and_no_more(corpus):
     for example in corpus["intent_slots", "test"]:
-        grammar = GRAMMARS[example.language]
+        slots = grammar(example.language).slots
         for start, end, label in strict_spans(example.tags):
             if label == "room":
                 phrase = example.text[example.offsets[start][0] : example.offsets[end - 1][1]]
-                assert any(f"[{phrase}]" in " ".join(t.split()) for t in grammar.slots[label])
+                assert any(f"[{phrase}]" in " ".join(t.split()) for t in slots[label])
 
 
 def test_japanese_has_no_spaces_but_in_latin_titles(corpus):

@@ -67,6 +67,12 @@ def _words(text: str) -> dict[str, Any]:
 
 
 _CONLL = "# a note\nIn\tx\tO\nÅbo\tx\ty\tB-LOC\n\n\n#tag\tO\nAda\tB-PER\nBo\tI-PER\n"
+_ROWS = (
+    '{"words": ["Go", "on."], "text": "Go on.", "offsets": [[0, 2], [3, 6]], '
+    '"tags": ["B-x", "O"], "label": "a", "language": "de", "id": 1}\n\n'
+    '{"words": ["Ada", "L."], "second": "b c", "tags": null, "text": "Ada  L."}\n'
+    '{"text": "two words", "tags": ["O", "O"]}\n'
+)
 _MTOD_TOKENS = json.dumps(
     {
         "tokenizations": [
@@ -220,6 +226,32 @@ CASES = [
                 1,
                 "overlaps",
             ),
+        ),
+    ),
+    Case(
+        "jsonl_words",
+        {"a.jsonl": _ROWS},
+        (
+            Example(
+                **_words("Go on."), tags=("B-x", "O"), label="a", language="de", source="a.jsonl:1"
+            ),
+            Example(("Ada", "L."), second=("b", "c"), language="und", source="a.jsonl:3"),
+            Example(**_words("two words"), tags=("O", "O"), language="und", source="a.jsonl:4"),
+        ),
+        broken=(
+            Broken("JSON", "a.jsonl", _ROWS.replace('"a"', "a"), 1, "bad JSON at column"),
+            Broken("no object", "a.jsonl", _ROWS + "[1]\n", 5, "expected an object"),
+            Broken("no words", "a.jsonl", _ROWS + '{"tokens": ["x"]}', 5, "this row: 'tokens'"),
+            Broken("empty", "a.jsonl", _ROWS + '{"words": []}', 5, "without words"),
+            Broken("empty word", "a.jsonl", _ROWS.replace('"Ada"', '""'), 3, "an empty word"),
+            Broken("number", "a.jsonl", _ROWS.replace('"Ada"', "7"), 3, "int, expected a string"),
+            Broken("no list", "a.jsonl", _ROWS.replace('["Ada", "L."]', "7"), 3, "int, expected"),
+            Broken("tag string", "a.jsonl", _ROWS.replace('["O", "O"]', '"O"'), 4, "list of str"),
+            Broken("fewer tags", "a.jsonl", _ROWS.replace('"O", "O"', '"O"'), 4, "but 1 tags"),
+            Broken("tags", "a.jsonl", _ROWS.replace('["B-x', '["I-x'), 1, "illegal tag sequence"),
+            Broken("place", "a.jsonl", _ROWS.replace("[3, 6]", "[1, 7]"), 1, "rising"),
+            Broken("offsets", "a.jsonl", _ROWS.replace(", [3, 6]", ""), 1, "but 1 offsets"),
+            Broken("second", "a.jsonl", _ROWS.replace('"b c"', "7"), 3, "int, expected a string"),
         ),
     ),
     Case(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfdistil.corpus import load_corpus
-from tfdistil.export.cli import main, parser
+from tfdistil.exporting.cli import main, parser
 from tfdistil.models.graph import Models
 from tfdistil.models.record import save_model
 from tfdistil.recipe_file import load_recipe

@@ -12,12 +12,12 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.errors import ExportError
-from tfdistil.export import convert as convert_module
-from tfdistil.export.convert import Entry, convert
-from tfdistil.export.inspect import Inspection, inspect_model
-from tfdistil.export.quantize import calibration_batches
-from tfdistil.export.slim import ALIGNMENT, slim
-from tfdistil.export.verify import check_operators, measure_drift
+from tfdistil.exporting import convert as convert_module
+from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.inspect import Inspection, inspect_model
+from tfdistil.exporting.quantize import calibration_batches
+from tfdistil.exporting.slim import ALIGNMENT, slim
+from tfdistil.exporting.verify import check_operators, measure_drift
 
 ROWS = {"x": np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)}
 

@@ -14,9 +14,9 @@ from tests.export.conftest import fit
 from tests.export.test_exporter import LENGTH, export
 from tfdistil.encoders import Encoder, EncoderConfig, scratch_encoder
 from tfdistil.errors import ExportError
-from tfdistil.export.convert import convert, entries_of
-from tfdistil.export.inspect import inspect_model
-from tfdistil.export.probes import longer
+from tfdistil.exporting.convert import convert, entries_of
+from tfdistil.exporting.inspect import inspect_model
+from tfdistil.exporting.probes import longer
 from tfdistil.runtime import Runtime
 from tfdistil.text.subwords import SubwordFeaturizer
 

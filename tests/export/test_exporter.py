@@ -11,9 +11,9 @@ import pytest
 
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import ExportError
-from tfdistil.export import export_student
-from tfdistil.export.exporter import calibration_rows, featurizer_at_length
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting import export_student
+from tfdistil.exporting.exporter import calibration_rows, featurizer_at_length
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.runtime import Runtime
 
 LENGTH = 16
@@ -138,7 +138,7 @@ def test_a_drop_that_may_be_chance_is_a_warning(trained, tmp_path, monkeypatch, 
         return [*turned, *found[wrong:]]
 
     monkeypatch.setattr(Runtime, "logits", some_wrong)
-    monkeypatch.setattr("tfdistil.export.exporter.measure_probes", lambda *_: {})
+    monkeypatch.setattr("tfdistil.exporting.exporter.measure_probes", lambda *_: {})
     options = {"quantize": "none", "max_drop": 1.0 if wrong > 1 else 0.0}
     if warns is None:
         with pytest.raises(ExportError, match=r"where at most 1 may be lost"):
@@ -186,7 +186,7 @@ def test_featurizer_at_length_keeps_the_rest(trained):
 
 
 def test_calibration_rows_are_spread_and_padded(trained, monkeypatch):
-    from tfdistil.export import exporter
+    from tfdistil.exporting import exporter
 
     monkeypatch.setattr(exporter, "CALIBRATION_ROWS", 5)
     rows = encode_rows(trained.dev, trained.featurizer, None)

@@ -9,8 +9,8 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 
 from tfdistil.errors import ExportError
-from tfdistil.export.inspect import inspect_model
-from tfdistil.export.verify import check_operators
+from tfdistil.exporting.inspect import inspect_model
+from tfdistil.exporting.verify import check_operators
 
 TABLE = tf.reshape(tf.range(40.0), (10, 4))
 

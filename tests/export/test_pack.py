@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tfdistil.errors import ExportError
-from tfdistil.export.pack import config_bytes, pack
+from tfdistil.exporting.pack import config_bytes, pack
 from tfdistil.runtime.model_file import ModelFile
 
 CONFIG = {

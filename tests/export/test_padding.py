@@ -9,8 +9,8 @@ from tests.export.conftest import fit
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
-from tfdistil.export import export_student
-from tfdistil.export.exporter import featurizer_at_length
+from tfdistil.exporting import export_student
+from tfdistil.exporting.exporter import featurizer_at_length
 from tfdistil.runtime import Runtime
 from tfdistil.students import build_student
 from tfdistil.tasks import Classes

@@ -10,9 +10,9 @@ import pytest
 from tests.export.conftest import document
 from tfdistil.data.example import Example
 from tfdistil.errors import ExportError
-from tfdistil.export import export_student
-from tfdistil.export.probes import PROBES, longer, refilled, shorter
-from tfdistil.export.verify import Drift, check_probes, check_same_labels
+from tfdistil.exporting import export_student
+from tfdistil.exporting.probes import PROBES, longer, refilled, shorter
+from tfdistil.exporting.verify import Drift, check_probes, check_same_labels
 from tfdistil.text.featurizer import Window
 
 LENGTH = 16
@@ -115,7 +115,7 @@ class Leaking:
 )
 def test_a_graph_that_reads_padding_is_refused(trained, tmp_path, monkeypatch, blank, text):
     """Though it is right on every dev example: documents, whose windows are full."""
-    from tfdistil.export import exporter
+    from tfdistil.exporting import exporter
 
     leaking = Leaking(trained.student, blank)
     convert = exporter.convert

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdistil.export.quantize import QUANTIZE, calibration_batches, configure
+from tfdistil.exporting.quantize import QUANTIZE, calibration_batches, configure
 
 BUILTINS, INT8 = tf.lite.OpsSet.TFLITE_BUILTINS, tf.lite.OpsSet.TFLITE_BUILTINS_INT8
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
-from tfdistil.export.inspect import inspect_model
-from tfdistil.export.slim import slim
+from tfdistil.exporting.inspect import inspect_model
+from tfdistil.exporting.slim import slim
 
 ROWS = np.random.default_rng(0).normal(size=(8, 6, 4)).astype(np.float32)
 

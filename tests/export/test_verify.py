@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tfdistil.errors import ExportError
-from tfdistil.export.inspect import Inspection
-from tfdistil.export.verify import check_drop, check_operators, measure_drift, summary
+from tfdistil.exporting.inspect import Inspection
+from tfdistil.exporting.verify import check_drop, check_operators, measure_drift, summary
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
 
 

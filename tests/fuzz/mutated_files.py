@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tests.fuzz.mutated_graphs import GRAPH_MUTATIONS
-from tfdistil.export.pack import pack
+from tfdistil.exporting.pack import pack
 
 CONFIG = "tfdistil.json"
 VALUES = (

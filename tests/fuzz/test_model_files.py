@@ -22,7 +22,7 @@ def bases(tmp_path_factory) -> list[Path]:
     import numpy as np
 
     from tests.export.conftest import sentence
-    from tfdistil.export.exporter import export_student
+    from tfdistil.exporting.exporter import export_student
     from tfdistil.students import build_student
     from tfdistil.tasks import IntentSlots
     from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec

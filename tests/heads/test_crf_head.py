@@ -20,7 +20,7 @@ from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.forward import at_units
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import ModelFileError, RecipeError
-from tfdistil.export import export_student
+from tfdistil.exporting import export_student
 from tfdistil.heads.kinds import HEADS, Head, head_kind
 from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models

@@ -12,9 +12,9 @@ from ruamel.yaml import YAML
 from tfdistil.corpus import load_corpus
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import ExportError, RecipeError
-from tfdistil.export import export_student
-from tfdistil.export.convert import convert, entries_of
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting import export_student
+from tfdistil.exporting.convert import convert, entries_of
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
 from tfdistil.models.masked_language import copy_body, with_mlm_head

@@ -197,7 +197,7 @@ def test_what_a_student_cannot_begin_as(other):
     ("float_student", "quantized", "text"),
     [
         ("{kind: bilstm, width: 4, embedding: {width: 4}}", "", "bilstm cannot be trained quant"),
-        ("{kind: pqrnn}", "engine: tpu", "engine 'tpu'; use keras, tfmot"),
+        ("{kind: pqrnn}", "engine: tpu", "engine 'tpu'; there are keras, tfmot"),
     ],
 )
 def test_what_cannot_be_quantized_says_so(

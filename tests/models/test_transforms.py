@@ -19,6 +19,8 @@ from tfdistil.models.masked_language import with_mlm_head
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import TRANSFORMS, apply_transform, transform
 from tfdistil.recipe_file import parse_recipe
+from tfdistil.schema.models import StudentSpec
+from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
 
 RECIPE = """
@@ -38,8 +40,11 @@ distill:
 OPTIONS = {"quantize": {}, "keep_layers": {}, "reduce_vocabulary": {"language": "de"}}
 
 
-def models(other="{from: teacher}") -> Models:
-    recipe = parse_recipe(YAML().load(RECIPE.replace("OTHER", other)))
+def models(other="{from: teacher}", teacher: str | None = None) -> Models:
+    tree = YAML().load(RECIPE.replace("OTHER", other))
+    if teacher is not None:
+        tree["models"]["teacher"] = YAML().load(teacher)
+    recipe = parse_recipe(tree)
     return Models(recipe, load_corpus(recipe), Path())
 
 
@@ -138,6 +143,49 @@ def test_special_pieces_stay_and_padding_is_renumbered(made):
     words = words_of(made, "de")[0]
     before, after = signals(record, words), signals(german, words)
     np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+
+
+def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path):
+    """A tokenizer without template whose pieces are called otherwise, as ``models`` reads it."""
+    teacher = made["teacher"]
+    usual = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+    named = {key: f"<{key}>" for key in usual}
+    text = teacher.featurizer.tokenizer.to_str()
+    for key, name in usual.items():
+        text = text.replace(name, named[key])
+    tree = json.loads(text) | {"added_tokens": [], "post_processor": None}
+    save_model(teacher, made.corpus.task, tmp_path / "old")
+    (tmp_path / "old" / "tokenizer.json").write_text(json.dumps(tree), "utf-8")
+    (tmp_path / "old" / "tokenizer_config.json").write_text(json.dumps(named), "utf-8")
+    own = models(
+        "{from: teacher, apply: [{kind: reduce_vocabulary, language: de}]}",
+        teacher=f"{{checkpoint: {tmp_path / 'old'}, max_length: 32}}",
+    )
+    german = own["other"]
+    assert german.featurizer.special_names() == named
+    save_model(german, own.corpus.task, tmp_path / "new")
+    words = words_of(made, "de")[0]
+    before, after = signals(own["teacher"], words), signals(load_model(tmp_path / "new"), words)
+    np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+    assert special_token_names(tmp_path / "new").items() >= named.items()
+    student = Models(
+        own.recipe.model_copy(
+            update={
+                "models": own.recipe.models
+                | {"student": StudentSpec(kind="bilstm", width=4, embedding={"width": 4})}
+            }
+        ),
+        own.corpus,
+        Path(),
+    )["student"]
+    assert student.featurizer.special_names() == named
+
+
+def test_other_pieces_do_not_go_with_labels_of_pieces():
+    text = RECIPE.replace("OTHER", "{from: teacher, apply: [keep_layers, reduce_vocabulary]}")
+    text = text.replace("task: tags", "task: {kind: tags, continuation: true}")
+    with pytest.raises(RecipeError, match=r"recipe:10: models\.other\.apply\.1: reduce_vocabulary"):
+        parse_recipe(YAML().load(text))
 
 
 def test_roberta_keeps_the_ids_before_its_first_position(made):

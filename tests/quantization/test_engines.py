@@ -78,9 +78,7 @@ def test_no_engine_is_float_arithmetic():
     assert not engine.quantizes
     assert engine.activation(x, -1, 1) is x
     assert engine.kernel(x) is x
-    with pytest.raises(
-        ValueError, match="unknown quantization engine 'x'; use keras, tfmot, or None"
-    ):
+    with pytest.raises(ValueError, match="unknown quantization engine 'x'; there are keras, tfmot"):
         find_engine("x")
 
 

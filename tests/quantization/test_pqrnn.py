@@ -9,8 +9,8 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.distill.freezing import set_trainable
-from tfdistil.export.convert import Entry, convert
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students.pqrnn import PqrnnStudent
 
 OUTPUTS = {"slots": ("word", 7), "intent": ("sequence", 4)}

@@ -9,7 +9,7 @@ import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
-from tfdistil.export.convert import Entry, convert
+from tfdistil.exporting.convert import Entry, convert
 from tfdistil.students.pqrnn import PqrnnStudent
 
 pytestmark = pytest.mark.slow

@@ -37,7 +37,7 @@ def build(task, quantize: str, path: Path, kind: str = "unicode") -> Tiny:
     import keras
     import tensorflow as tf
 
-    from tfdistil.export.pack import config_bytes, pack
+    from tfdistil.exporting.pack import config_bytes, pack
     from tfdistil.text.subwords import SubwordFeaturizer
     from tfdistil.text.train_tokenizer import train_wordpiece
     from tfdistil.text.words import WordSplitter

@@ -12,7 +12,7 @@ import zipfile
 import pytest
 
 from tfdistil.errors import DataError, ModelFileError
-from tfdistil.export.pack import pack
+from tfdistil.exporting.pack import pack
 from tfdistil.runtime import Runtime, cli
 from tfdistil.runtime.cli import add_info, add_predict
 

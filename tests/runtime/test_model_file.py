@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tfdistil.errors import ModelFileError
-from tfdistil.export.pack import config_bytes, pack
+from tfdistil.exporting.pack import config_bytes, pack
 from tfdistil.runtime.model_file import MAX_ASSET_BYTES, ModelFile
 
 MODEL = b"\x1c\0\0\0TFL3" + bytes(range(200))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tfdistil.errors import ModelFileError
-from tfdistil.export.pack import config_bytes, pack
+from tfdistil.exporting.pack import config_bytes, pack
 from tfdistil.runtime import ModelFile, Runtime
 from tfdistil.runtime.tflite import read_model
 from tfdistil.tasks.iob2 import allowed_transitions

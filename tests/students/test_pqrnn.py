@@ -9,8 +9,8 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.distill.freezing import set_trainable
-from tfdistil.export.convert import Entry, convert
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.quantization import RangeObserver
 from tfdistil.students.pqrnn import PqrnnStudent
 
@@ -332,7 +332,7 @@ def test_exports_one_row_and_many(quantize):
         ({"state": 60000}, "make [0-9,]+ parameters; a student has at most 536,870,912"),
         ({"pooling": "x"}, "one of f, fo, ifo; got 'x'"),
         ({"zoneout": 1.0}, "zoneout is a number from 0 to below 1, got 1.0"),
-        ({"quantize": "x"}, "unknown quantization engine 'x'; use keras, tfmot, or None"),
+        ({"quantize": "x"}, "unknown quantization engine 'x'; there are keras, tfmot"),
         ({"heads": "labels"}, "different names"),
         ({"outputs": {}}, "at least one output"),
     ],

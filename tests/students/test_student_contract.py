@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
-from tfdistil.export.convert import Entry, convert
-from tfdistil.export.inspect import inspect_model
+from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students import STUDENTS, build_student
 from tfdistil.text.pretrained import bert_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer

@@ -17,9 +17,10 @@ from tfdistil.errors import DataError
 
 _ROWS = 2000
 _ID = re.compile(r"\d+(?:[-.]\d+)?")
-_TEXT = ("text", "sentence", "utterance", "query", "comment", "premise", "sentence1", "question1")
-_SECOND = ("second", "hypothesis", "sentence2", "question2", "text2")
-_LABEL = ("label", "intent", "class", "category", "sentiment", "gold_label")
+# Names that columns often have.
+TEXT = ("text", "sentence", "utterance", "query", "comment", "premise", "sentence1", "question1")
+SECOND = ("second", "hypothesis", "sentence2", "question2", "text2")
+LABEL = ("label", "intent", "class", "category", "sentiment", "gold_label")
 
 
 def suggest(path: str | Path) -> Source:
@@ -90,7 +91,7 @@ def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     except csv.Error:
         rows = [line.split(separator) for line in lines]
     names = rows[0]
-    if any(name in (*_TEXT, *_LABEL) for name in names):
+    if any(name in (*TEXT, *LABEL) for name in names):
         return _by_name(path, names)
     if {len(row) for row in rows} == {2}:
         kinds = [len({row[at] for row in rows}) for at in (0, 1)]
@@ -102,7 +103,7 @@ def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
 def _by_name(path: Path, names: Sequence[str]) -> dict[str, Any]:
     found = {
         option: next((name for name in known if name in names), None)
-        for option, known in (("text", _TEXT), ("second", _SECOND), ("label", _LABEL))
+        for option, known in (("text", TEXT), ("second", SECOND), ("label", LABEL))
     }
     if found["text"] is None or found["label"] is None:
         raise DataError(f"set `text` and `label` to two of the columns {list(names)}", path)

@@ -35,6 +35,7 @@ def save_encoder(
     folder: str | Path,
     labels: Mapping[str, Sequence[str]] | None = None,
     tokenizer: Tokenizer | str | Path | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> None:
     """Write ``config.json``, ``model.safetensors`` and the tokenizer's files into a folder.
 
@@ -51,6 +52,7 @@ def save_encoder(
         folder: made if it is not there.
         labels: output name to labels in the order of the logits, for every output.
         tokenizer: the tokenizer, or a folder or hub id to copy it from, or None for none.
+        names: of the special tokens, see `save_tokenizer`.
 
     Raises:
         CheckpointError: a head without labels or with the wrong number, or a tokenizer with ids
@@ -62,7 +64,7 @@ def save_encoder(
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".partial-", dir=folder) as partial:
         if tokenizer is not None:
-            save_tokenizer(tokenizer, Path(partial), encoder.config)
+            save_tokenizer(tokenizer, Path(partial), encoder.config, names)
         arrays = _arrays(encoder, kind)
         make_room(Path(partial), sum(array.nbytes + 256 for array in arrays.values()))
         save_file(arrays, Path(partial) / SINGLE_FILE, metadata={"format": "pt"})

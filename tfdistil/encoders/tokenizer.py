@@ -66,22 +66,28 @@ def _family(path: Path) -> tuple[Family, dict[str, Any]]:
         raise CheckpointError(f"{path}: {error}") from None
 
 
-def save_tokenizer(tokenizer: Tokenizer | str | Path, folder: Path, config: EncoderConfig) -> None:
+def save_tokenizer(
+    tokenizer: Tokenizer | str | Path,
+    folder: Path,
+    config: EncoderConfig,
+    names: Mapping[str, str] | None = None,
+) -> None:
     """Write a tokenizer so that ``AutoTokenizer`` loads it.
 
     Args:
         tokenizer: the tokenizer, or a folder or hub id to copy it from.
         folder: where to.
         config: of the encoder it goes with.
+        names: ``cls_token``, ``sep_token``, ... of a tokenizer whose special tokens have unusual
+            names; a folder names its own.
 
     Raises:
         CheckpointError: it has ids beyond the encoder's vocabulary, or no special tokens.
     """
-    names: dict[str, str] = {}
     if not isinstance(tokenizer, Tokenizer):
         folder_of = resolve_checkpoint(tokenizer)
         names, tokenizer = pretrained.special_token_names(folder_of), load_tokenizer(folder_of)
-    saved = _wrapped(tokenizer, names, config)
+    saved = _wrapped(tokenizer, names or {}, config)
     highest = max(saved.get_vocab().values(), default=0)
     if highest >= config.vocabulary:
         raise CheckpointError(

@@ -82,15 +82,17 @@ def piece_inputs(
     """
     featurizer: Any = encoder().featurizer
     tokenizer, vectors = featurizer.tokenizer, word_vectors()
+    names = featurizer.special_names()
     read = list(sentences(corpus.train, corpus.transfer, corpus.augmented))
     if spec.tokenizer is not None:
         texts = (" ".join(words) for words in read)
         own = train_wordpiece(texts, spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase)
         vectors = vectors_of_pieces(vectors, tokenizer, own)
-        kept = own
+        kept, names = own, {}
     elif spec.prune_vocabulary:
         words = (word for sentence in read for word in sentence)
-        kept, old = prune_tokenizer(tokenizer, occurring_pieces(featurizer, words))
+        needed = occurring_pieces(featurizer, words) | {*featurizer.special_ids()}
+        kept, old = prune_tokenizer(tokenizer, needed)
         vectors = vectors[old]
     else:
         kept = tokenizer
@@ -99,7 +101,11 @@ def piece_inputs(
     if overlap is not None:
         facts["pieces_with_vectors"] = overlap
     own_featurizer = SubwordFeaturizer.from_tokenizer(
-        kept, spec.max_length, alignment=alignment(corpus.task), token_types=False
+        kept,
+        spec.max_length,
+        names=names,
+        alignment=alignment(corpus.task),
+        token_types=False,
     )
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.width}
     return StudentInputs(own_featurizer, arguments, table, facts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, word_embeddings
+from tfdistil.encoders.checkpoint_info import resolve_checkpoint
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside
 from tfdistil.heads.kinds import specs_of
@@ -27,6 +28,7 @@ from tfdistil.schema.models import (
 )
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.tasks import Task
+from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -42,7 +44,8 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
     source = beside(models.base, spec.checkpoint)
     seed = models.recipe.seed_of(name)
     model = load_encoder(source, outputs_of(task), heads=heads, labels=labels_of(task), seed=seed)
-    return _encoder(model, load_tokenizer(source), spec, models)
+    names = special_token_names(resolve_checkpoint(source))
+    return _encoder(model, load_tokenizer(source), names, spec, models)
 
 
 def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
@@ -62,7 +65,7 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         heads=checked_heads(name, spec, corpus.task),
         seed=models.recipe.seed_of(name),
     )
-    return _encoder(model, tokenizer, spec, models)
+    return _encoder(model, tokenizer, {}, spec, models)
 
 
 def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
@@ -85,10 +88,13 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
     return heads
 
 
-def _encoder(model: Any, tokenizer: Any, spec: EncoderSpec, models: Models) -> ModelRecord:
+def _encoder(
+    model: Any, tokenizer: Any, names: dict[str, str], spec: EncoderSpec, models: Models
+) -> ModelRecord:
     featurizer = SubwordFeaturizer.from_tokenizer(
         tokenizer,
         min(spec.max_length, model.config.max_length),
+        names=names,
         alignment=alignment(models.corpus.task),
         token_types=model.config.type_vocabulary > 1,
     )

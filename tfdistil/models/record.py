@@ -60,8 +60,14 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     if record.is_encoder:
-        tokenizer: Any = getattr(record.featurizer, "tokenizer", None)
-        save_encoder(record.model, folder, labels=labels_of(task), tokenizer=tokenizer)
+        featurizer: Any = record.featurizer  # of word pieces, as every encoder's
+        save_encoder(
+            record.model,
+            folder,
+            labels=labels_of(task),
+            tokenizer=featurizer.tokenizer,
+            names=featurizer.special_names(),
+        )
     else:
         save_weights(record.model, folder / WEIGHTS)
         for name, data in record.featurizer.to_assets().items():

@@ -134,6 +134,7 @@ def reduce_vocabulary(
     feeds = type(featurizer).from_tokenizer(
         tokenizer,
         featurizer.max_length,
+        names=featurizer.special_names(),
         alignment=featurizer.alignment,
         token_types=featurizer.token_types,
         overlap=featurizer.overlap,
@@ -157,9 +158,8 @@ def _special(encoder: Encoder, featurizer: Any) -> set[int]:
     RoBERTa's positions begin behind the id of its padding, which therefore must stay where it is.
     """
     masks = map(featurizer.tokenizer.token_to_id, ("[MASK]", "<mask>"))
-    named = {featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk}
     below = range(encoder.config.position_offset)
-    return named | {mask for mask in masks if mask is not None} | set(below)
+    return {*featurizer.special_ids(), *below, *(mask for mask in masks if mask is not None)}
 
 
 def _encoder(record: ModelRecord, name: str) -> Encoder:

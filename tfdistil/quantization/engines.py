@@ -115,7 +115,6 @@ def find_engine(name: str | None) -> Engine:
         return NoEngine()
     if name not in ENGINES:
         raise ValueError(
-            f"unknown quantization engine {name!r}; use {', '.join(sorted(ENGINES))}, or None for "
-            "float"
+            f"unknown quantization engine {name!r}; there are {', '.join(sorted(ENGINES))}"
         )
     return ENGINES[name]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tfdistil.printable import byte_size
 from tfdistil.runtime.config import read_task
 from tfdistil.runtime.model_file import ModelFile, file_errors, printable
 from tfdistil.runtime.tflite import read_model
@@ -43,8 +44,8 @@ def format_description(data: dict[str, Any]) -> str:
     task = data["task"]
     lines = [
         f"file        {data['path']}",
-        f"size        {_size(data['file_bytes'])} (graph {_size(data['model_bytes'])}, assets "
-        f"{_size(sum(data['assets'].values()))})",
+        f"size        {byte_size(data['file_bytes'])} (graph {byte_size(data['model_bytes'])}, "
+        f"assets {byte_size(sum(data['assets'].values()))})",
         f"task        {task['kind']}",
     ]
     for name, value in task.items():
@@ -58,7 +59,7 @@ def format_description(data: dict[str, Any]) -> str:
         f"quantized   {data.get('quantize', 'unknown')}",
         f"runtime     {data.get('min_runtime') or 'unknown'} or later",
         "constants   "
-        + ", ".join(f"{kind} {_size(size)}" for kind, size in data["constants"].items()),
+        + ", ".join(f"{kind} {byte_size(size)}" for kind, size in data["constants"].items()),
     ]
     for name, shape in data["signatures"].items():
         operators = data["operators"].get(name, {})
@@ -67,13 +68,7 @@ def format_description(data: dict[str, Any]) -> str:
             f"{sum(operators.values())} operators"
         )
         lines.append("  " + ", ".join(f"{op} {count}" for op, count in operators.items()))
-    lines += [f"asset       {name} ({_size(size)})" for name, size in data["assets"].items()]
+    lines += [f"asset       {name} ({byte_size(size)})" for name, size in data["assets"].items()]
     made = data.get("created_with") or {}
     lines.append("made with   " + ", ".join(f"{name} {v}" for name, v in sorted(made.items())))
     return "\n".join(printable(line).rstrip() for line in lines)
-
-
-def _size(count: int) -> str:
-    if count < 1000:
-        return f"{count} B"
-    return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.2f} MB"

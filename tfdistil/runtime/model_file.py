@@ -120,7 +120,7 @@ def _read_assets(file: BinaryIO) -> tuple[dict[str, bytes], int]:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo]) -> None:
-    """Refuse what `tfdistil.export.pack` never writes, before anything is read into memory."""
+    """Refuse what `tfdistil.exporting.pack` never writes, before anything is read into memory."""
     names = [entry.filename for entry in entries]
     if CONFIG not in names:
         _fail(f"has no {CONFIG}", "It was not made by tfdistil-export.")

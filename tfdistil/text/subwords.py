@@ -192,6 +192,15 @@ class SubwordFeaturizer:
             self._cached += sum(map(len, missing))
         return known
 
+    def special_names(self) -> dict[str, str]:
+        """``cls_token``, ``sep_token``, ... of its tokenizer, as `from_tokenizer` takes them."""
+        names = map(str, map(self.tokenizer.id_to_token, self.special_ids()))
+        return dict(zip(("cls_token", "sep_token", "pad_token", "unk_token"), names, strict=True))
+
+    def special_ids(self) -> tuple[int, int, int, int]:
+        """Of cls, sep, pad and unk."""
+        return self.cls, self.sep, self.pad, self.unk
+
     def forget(self) -> None:
         """Drop the pieces of words already seen."""
         self._known, self._cached = {}, 0

@@ -10,16 +10,13 @@ from typing import Literal, get_args
 from zlib import crc32
 
 from tfdistil.data.demo.grammar import Node, Writer, compile_templates
-from tfdistil.data.demo.languages import GRAMMARS
+from tfdistil.data.demo.languages import LANGUAGES, grammar
 from tfdistil.data.demo.segment import segment
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 
 Kind = Literal["intent_slots", "tags", "classes", "text"]
 Split = Literal["train", "dev", "test", "transfer"]
-
-LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
-"""The languages there are: English, Spanish, German, Hindi, Japanese."""
 
 UNSEEN_VALUES = 0.5
 """How often an open-class value in dev, test and transfer comes from the held-out values."""
@@ -112,7 +109,7 @@ def _sentences(kind: Kind, split: Split, seed: int, language: str) -> Iterator[S
     """An endless stream of one language's sentences in one split."""
     name = f"{kind}/{split}/{language}/{seed}"
     random = Random(int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big"))
-    values = GRAMMARS[language].values
+    values = grammar(language).values
     sections = _sections(kind, language)
     shares = _shares(split)
     known: set[str] = set()
@@ -144,14 +141,14 @@ Pools = tuple[tuple[Template, ...], tuple[Template, ...], tuple[Template, ...]]
 @cache
 def _sections(kind: Kind, language: str) -> tuple[tuple[tuple[str | None, Pools], ...], ...]:
     """What a kind is made of: requests, news or both, each a list of (intent, templates)."""
-    grammar = GRAMMARS[language]
-    requests = compile_templates(grammar.requests)
+    source = grammar(language)
+    requests = compile_templates(source.requests)
     assistant = tuple(
         (intent, (compile_templates(seen), compile_templates(held_out), requests))
-        for intent, (seen, held_out) in grammar.intents.items()
+        for intent, (seen, held_out) in source.intents.items()
     )
-    seen, held_out = map(compile_templates, grammar.news)
-    news = ((None, (seen, held_out, compile_templates(grammar.reports))),)
+    seen, held_out = map(compile_templates, source.news)
+    news = ((None, (seen, held_out, compile_templates(source.reports))),)
     return {"tags": (news,), "text": (assistant, news)}.get(kind, (assistant,))
 
 

@@ -20,6 +20,7 @@ from tfdistil.data.readers.conll import read_conll
 from tfdistil.data.readers.files import check_readable
 from tfdistil.data.readers.guess import guess_format
 from tfdistil.data.readers.jsonl_spans import read_jsonl_spans
+from tfdistil.data.readers.jsonl_words import read_jsonl_words
 from tfdistil.data.readers.mtod import read_mtod
 from tfdistil.data.readers.rasa import read_rasa
 from tfdistil.data.readers.slotgated import read_slotgated
@@ -48,6 +49,7 @@ READERS: dict[str, Reader] = {
         Reader("mtod", "TSV with slot spans and tokenSpans", read_mtod),
         Reader("rasa", "Rasa NLU JSON", read_rasa),
         Reader("jsonl_spans", "JSON lines, text with character spans", read_jsonl_spans),
+        Reader("jsonl_words", "JSON lines, words with tags, a class, or both", read_jsonl_words),
         Reader("table", "TSV, CSV or JSON lines, text or pair with a class", read_table),
         Reader("clinc", "JSON of [text, intent] lists", read_clinc),
         Reader("top", "bracketed parses in a TSV column", read_top),

@@ -9,6 +9,7 @@ from tfdistil.data.readers.tags import is_tag
 
 _HEAD = 65536
 _CLINC = re.compile(r'\s*\{\s*"(?:oos_)?(?:train|val|test)"\s*:\s*\[\s*\[')
+_WORDS = re.compile(r'"words"\s*:\s*\[')
 _CONLL_SUFFIXES = (".conll", ".conllu", ".iob2", ".iob", ".bio")
 
 
@@ -49,6 +50,8 @@ def _guess_json(head: str, first: str) -> str | None:
         return "clinc"
     if '"entities"' in first or '"spans"' in first:
         return "jsonl_spans"
+    if _WORDS.search(first):
+        return "jsonl_words"
     return "table" if first.rstrip().endswith("}") else None
 
 

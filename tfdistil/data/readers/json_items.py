@@ -34,6 +34,19 @@ def load_json(reading: Reading, text: str, line: int | None = None) -> Any:
     return value
 
 
+def json_rows(reading: Reading, lines: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Line and object of every line of JSONL; blank lines are counted, broken ones reported."""
+    for line, text in enumerate(lines, 1):
+        if not text or text.isspace():
+            reading.counts["blank_lines"] += 1
+            continue
+        row = load_json(reading, text, line)
+        if isinstance(row, dict):
+            yield line, row
+        elif row is not None:
+            reading.problem(f"{type(row).__name__} on this line, expected an object", line)
+
+
 class Document:
     """A JSON text that `load_json` accepted, walked without losing the place of its elements."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
-from tfdistil.data.readers.json_items import load_json
+from tfdistil.data.readers.json_items import json_rows
 from tfdistil.data.readers.spans import CharSpan, find_span_fault, tag_words
 from tfdistil.printable import shown
 
@@ -39,16 +39,7 @@ def read_jsonl_spans(
         row_language: field of the language, where rows have one.
     """
     settled = False
-    for line, row_text in enumerate(reading.lines(), 1):
-        if not row_text or row_text.isspace():
-            reading.counts["blank_lines"] += 1
-            continue
-        row = load_json(reading, row_text, line)
-        if row is None:
-            continue
-        if not isinstance(row, dict):
-            reading.problem(f"{type(row).__name__} on this line, expected an object", line)
-            continue
+    for line, row in json_rows(reading, reading.lines()):
         if not settled:
             settled = True
             spans = spans or next((name for name in _SPANS if name in row), _SPANS[0])

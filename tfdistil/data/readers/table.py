@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
-from tfdistil.data.readers.json_items import load_json
+from tfdistil.data.readers.json_items import json_rows
 from tfdistil.errors import DataError
 
 Column = int | str
@@ -145,24 +145,16 @@ def _quoted(reading: Reading, lines: list[str], separator: str) -> Iterator[tupl
 
 
 def _json_rows(reading: Reading, lines: list[str], columns: list[Column]) -> Iterator[Row]:
-    if not all(isinstance(column, str) for column in columns):
+    names = [column for column in columns if isinstance(column, str)]
+    if len(names) < len(columns):
         raise DataError("columns of JSON lines are given by name, not by index", reading.path)
-    for line, text in enumerate(lines, 1):
-        if not text or text.isspace():
-            reading.counts["blank_lines"] += 1
-            continue
-        row = load_json(reading, text, line)
-        if row is None:
-            continue
-        if not isinstance(row, dict):
-            reading.problem(f"{type(row).__name__} on this line, expected an object", line)
-            continue
-        missing = [column for column in columns if row.get(column) is None]
+    for line, row in json_rows(reading, lines):
+        missing = [name for name in names if row.get(name) is None]
         if missing:
             have = ", ".join(map(repr, row)) or "none"
             reading.problem(f"no field {missing[0]!r}; fields of this row: {have}", line)
             continue
-        yield line, {column: row[column] for column in columns}
+        yield line, {name: row[name] for name in names}
 
 
 def _places(

@@ -1,0 +1,116 @@
+"""JSON lines: sentences as words with their labels. What data from memory is kept as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tfdistil.data.example import Example
+from tfdistil.data.readers.base import Reading
+from tfdistil.data.readers.json_items import json_rows
+
+Row = dict[str, Any]
+
+
+def read_jsonl_words(reading: Reading) -> Iterator[Example]:
+    """``{"words": ["Go", "on"], "tags": ["O", "O"], "label": "go", "language": "en"}``.
+
+    Args:
+        reading: the file.
+    """
+    return examples_of_rows(reading, reading.lines())
+
+
+def examples_of_rows(reading: Reading, lines: Sequence[str]) -> Iterator[Example]:
+    """The examples of lines.
+
+    A row has ``words``, or ``text`` to split; with both, ``offsets`` say where the words stand in
+    the text. ``tags``, ``label``, ``second`` (words, or a text to split) and ``language`` are there
+    or not; null is not there. Other fields are not looked at.
+
+    Args:
+        reading: splits texts, checks tags and is told of broken rows.
+        lines: of the file.
+    """
+    for line, row in json_rows(reading, lines):
+        row = {name: value for name, value in row.items() if value is not None}
+        example = _example(reading, row, line)
+        if example is not None:
+            yield example
+
+
+def _example(reading: Reading, row: Row, line: int) -> Example | None:
+    if "words" not in row and "text" not in row:
+        have = ", ".join(map(repr, row)) or "none"
+        reading.problem(f"neither 'words' nor 'text'; fields of this row: {have}", line)
+        return None
+    found: dict[str, Any] = {}
+    for name in {"text", "label", "language"} & row.keys():
+        found[name] = reading.string(row, name, line)
+    if "words" in row:
+        found["words"] = _words(reading, row, "words", line)
+    elif found["text"] is not None:
+        found["words"], found["offsets"] = reading.words(found["text"])
+    if "second" in row:
+        found["second"] = _words(reading, row, "second", line)
+    if "tags" in row:
+        found["tags"] = _strings(reading, row, "tags", line)
+    if None in found.values():
+        return None  # reported above
+    words = found["words"]
+    if not words:
+        reading.problem("a sentence without words", line)
+        return None
+    if "tags" in row:
+        if len(found["tags"]) != len(words):
+            reading.problem(f"{len(words)} words, but {len(found['tags'])} tags", line)
+            return None
+        found["tags"] = reading.tags(found["tags"], line)
+        if found["tags"] is None:
+            return None
+    if "words" in row and not _place(reading, row, found, line):
+        return None
+    found["language"] = reading.language_of(found.get("language"))
+    return Example(**found, source=reading.source(line))
+
+
+def _place(reading: Reading, row: Row, found: dict[str, Any], line: int) -> bool:
+    """Add ``offsets`` where the row has them; a text without says nothing about the words."""
+    offsets: Any = row.get("offsets")
+    if offsets is None or "text" not in found:
+        found.pop("text", None)
+        return True
+    end = 0
+    places: list[Any] = offsets if isinstance(offsets, list) else [None]
+    for place in places:
+        pair = isinstance(place, list) and len(place) == 2 and {*map(type, place)} == {int}
+        if not pair or not end <= place[0] <= place[1] <= len(found["text"]):
+            reading.problem("offsets are not rising [start, end] within the text", line)
+            return False
+        end = place[1]
+    if len(offsets) != len(found["words"]):
+        reading.problem(f"{len(found['words'])} words, but {len(offsets)} offsets", line)
+        return False
+    found["offsets"] = tuple(map(tuple, offsets))
+    return True
+
+
+def _words(reading: Reading, row: Row, name: str, line: int) -> tuple[str, ...] | None:
+    """A list of words, or the words of a text; None if a problem was noted."""
+    if isinstance(row[name], list):
+        words = _strings(reading, row, name, line)
+        if words is None or all(words):
+            return words
+        reading.problem(f"{name!r} has an empty word", line)
+        return None
+    text = reading.string(row, name, line)
+    return None if text is None else reading.words(text)[0]
+
+
+def _strings(reading: Reading, row: Row, name: str, line: int) -> tuple[str, ...] | None:
+    if not isinstance(row[name], list):
+        kind = type(row[name]).__name__
+        reading.problem(f"{name!r} is {kind}, expected a list of strings", line)
+        return None
+    strings = [reading.string({name: one}, name, line) for one in row[name]]
+    return None if None in strings else tuple(map(str, strings))
