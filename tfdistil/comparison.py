@@ -77,9 +77,10 @@ def compare(work: Run) -> Metrics:
 
 def _roles(main: SystemId, found: Mapping[str, Predictions], recipe: Recipe) -> Roles:
     baseline = next((b for b, of in recipe.baselines().items() if of == main.model), None)
+    teacher = teacher_of(main, recipe)
     return Roles(
         tuple(dict.fromkeys([main.model, str(main)])),
-        teacher_of(main, recipe),
+        teacher if teacher in found else None,
         baseline if baseline in found else None,
     )
 

@@ -12,7 +12,13 @@ from tfdistil.comparison import compare, write_predictions
 from tfdistil.errors import ExportError
 from tfdistil.evaluation import predictions_of
 from tfdistil.files import new_folder, write_text
-from tfdistil.run_folder import BENCHMARK, EVALUATIONS, checkpoint_step, export_step
+from tfdistil.run_folder import (
+    BENCHMARK,
+    EVALUATIONS,
+    checkpoint_step,
+    export_step,
+    model_step,
+)
 from tfdistil.run_metrics import Metrics
 from tfdistil.runs import Run
 from tfdistil.systems import SystemId, files_of, main_of, models_of, name_of, teacher_of
@@ -29,7 +35,8 @@ def deliver(work: Run) -> Metrics:
             folder.once(checkpoint_step(name), partial(checkpoint, work, name))
         if spec.tflite is not False:
             folder.once(export_step(name), partial(export, work, name))
-    for step, systems in zip(EVALUATIONS, (models_of(recipe), files_of(recipe)), strict=True):
+    models = [one for one in models_of(recipe) if folder.facts(model_step(one.model))["answers"]]
+    for step, systems in zip(EVALUATIONS, (models, files_of(recipe)), strict=True):
         folder.once(step, partial(evaluate, work, systems))
     folder.once(BENCHMARK, partial(benchmark, work))
     metrics = compare(work)

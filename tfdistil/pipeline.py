@@ -22,6 +22,7 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.changed_data import file_hashes, refuse_changed_data
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
+from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
 from tfdistil.models.checks import check_models, check_tables, plain_students
 from tfdistil.models.graph import Models
@@ -107,7 +108,11 @@ def train_model(
     record = models[name]
     for fact, count in record.facts.items():
         work.screen.line(f"  {fact.replace('_', ' ')} {count:,}")
-    facts: dict[str, Any] = {"parameters": record.model.count_params(), "inputs": record.facts}
+    facts: dict[str, Any] = {
+        "parameters": record.model.count_params(),
+        "inputs": record.facts,
+        "answers": _answers(work, name, record),
+    }
     schedule = schedule_of(work, models, name)
     facts |= train_shorthands(work, name, record, schedule)
     schedule.run(work.recipe.stages_of(name))
@@ -115,6 +120,12 @@ def train_model(
     with new_folder(work.folder.path / model_step(name)) as target:
         save_model(record, work.corpus.task, target)
     return facts
+
+
+def _answers(work: Run, name: str, record: ModelRecord) -> bool:
+    """Whether a model's head scores the task, as that of a masked language model does not."""
+    outputs = {output.name for output in work.corpus.task.outputs}
+    return outputs <= set(record.model.outputs_of(work.recipe.head_of(name)))
 
 
 def _trained(work: Run) -> Callable[[str], ModelRecord | None]:
@@ -134,12 +145,20 @@ def check_stages(
         The encoders of the recipe as they are before training.
 
     Raises:
-        RecipeError: a model or a stage that does not fit, see `Schedule.check`.
+        RecipeError: a model or a stage that does not fit, see `Schedule.check`, or a run whose
+            scores no model gives.
     """
     models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
     check_tables(work.recipe, models, work.base)
     for name in work.recipe.plan():
         models[name]
+    main = work.recipe.main
+    if not _answers(work, main, models[main]):
+        raise RecipeError(
+            f"the scores of a run are those of the first model of deliver, but the head "
+            f"{work.recipe.head_of(main)!r} of {main!r} does not score the task; give it a linear "
+            "head beside, first of its heads, or name another model first"
+        )
     for name in work.recipe.plan():
         schedule = schedule_of(work, models, name)
         for stage in work.recipe.stages_of(name):

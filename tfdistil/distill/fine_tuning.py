@@ -160,5 +160,6 @@ class _Stages:
                 clip=1.0,
             ),
             batch_size=self.spec.batch_size,
+            noise=self.spec.noise,
             stop=stop,
         )

@@ -43,7 +43,14 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
     heads = checked_heads(name, spec, task)
     source = beside(models.base, spec.checkpoint)
     seed = models.recipe.seed_of(name)
-    model = load_encoder(source, outputs_of(task), heads=heads, labels=labels_of(task), seed=seed)
+    model = load_encoder(
+        source,
+        outputs_of(task),
+        heads=heads,
+        labels=labels_of(task),
+        attention=spec.attention,
+        seed=seed,
+    )
     names = special_token_names(resolve_checkpoint(source))
     return _encoder(model, load_tokenizer(source), names, spec, models)
 
@@ -63,6 +70,7 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         max_positions=spec.max_length,
         outputs=outputs_of(corpus.task),
         heads=checked_heads(name, spec, corpus.task),
+        attention=spec.attention,
         seed=models.recipe.seed_of(name),
     )
     return _encoder(model, tokenizer, {}, spec, models)

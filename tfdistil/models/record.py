@@ -74,6 +74,8 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
             (folder / name).write_bytes(data)
     # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
     arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
+    if record.is_encoder:
+        arguments["attention"] = record.model.attention
     if "outputs" in arguments:
         arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
     write_json(folder / "model.json", arguments)
@@ -92,9 +94,15 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
     heads = dict(arguments["heads"])
     if arguments["kind"] == ENCODER:
         task = load_task(folder)
+        model = load_encoder(
+            folder,
+            outputs_of(task),
+            heads=heads,
+            labels=labels_of(task),
+            attention=arguments["attention"],
+            seed=seed,
+        )
         arguments = {"kind": ENCODER}
-        labels = labels_of(task)
-        model = load_encoder(folder, outputs_of(task), heads=heads, labels=labels, seed=seed)
     else:
         outputs = arguments["outputs"]
         arguments["outputs"] = {name: (level, size) for name, level, size in outputs}

@@ -28,6 +28,7 @@ from tfdistil.schema.parts import (
     Updates,
     Whole,
 )
+from tfdistil.schema.stages import NoiseSpecs
 
 MOST_LAYERS = 1000
 MOST_PIECES = 10**7
@@ -111,6 +112,9 @@ class FineTuneSpec(Part):
     )
     weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
     batch_size: Rows = Field(32, description="rows in a step")
+    noise: NoiseSpecs = Field(
+        [], description="what changes the batches, as in a stage, such as `word_dropout`"
+    )
 
     @property
     def rates(self) -> tuple[float, ...]:
@@ -222,6 +226,9 @@ class EncoderSpec(Part):
     )
     heads: Heads = Field(
         ["logits"], description="named heads; a mapping gives each its kind: `{logits: mlm}`"
+    )
+    attention: bool = Field(
+        False, description="also give attention maps, `attention/N`, for losses that read them"
     )
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from tfdistil.schema.parts import Float, Name, OpenPart, Part, Rows, Updates, Whole
 
@@ -162,6 +162,16 @@ class NoiseSpec(OpenPart):
     kind: str = Field(description="registered noise: `masking`, `spelling`, `word_dropout`")
 
 
+def _bare_kinds(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    return [{"kind": item} if isinstance(item, str) else item for item in value]
+
+
+NoiseSpecs = Annotated[list[NoiseSpec], BeforeValidator(_bare_kinds)]
+"""A bare word is a kind."""
+
+
 class StageSpec(Part):
     """Terms over streams, the layer groups they train, an optimizer and a stopping rule."""
 
@@ -184,7 +194,7 @@ class StageSpec(Part):
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
     batch_size: Rows = Field(32, description="rows of each stream in a step")
-    noise: list[NoiseSpec] = Field(
+    noise: NoiseSpecs = Field(
         [],
         description="what changes the batches, drawn afresh each time, in order; a bare word is a "
         "kind. Stored signals of the teacher are those of the text as it was",
@@ -196,13 +206,6 @@ class StageSpec(Part):
     signals: Literal["cached", "live"] = Field(
         "cached", description="`live`: the teacher runs in each step instead of once"
     )
-
-    @field_validator("noise", mode="before")
-    @classmethod
-    def _bare_words(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            return value
-        return [{"kind": item} if isinstance(item, str) else item for item in value]
 
     @model_validator(mode="after")
     def _groups_have_phases(self) -> StageSpec:
