@@ -180,8 +180,8 @@ def measure(
 
     def progress(what: str) -> Callable[[str, int, int], None]:
         def show(name: str, done: int, total: int) -> None:
-            if name == next(iter(files)):
-                screen(f"  {what}: round {done + 1} of {total}")
+            if done == 0 and name == next(iter(files)):
+                screen(f"  {what}, {total} rounds")
 
         return show
 

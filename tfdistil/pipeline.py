@@ -68,7 +68,7 @@ def run(
             check_models(recipe, base)
             corpus = load_corpus(recipe, base, screen.counter)
             folder.remember(sources=file_hashes(corpus.files, base))
-            counts = (f"{name} {count:,}" for name, count in corpus.counts.items())
+            counts = (f"{n.replace('_', ' ')} {count:,}" for n, count in corpus.counts.items())
             screen.line("  " + ", ".join(counts))
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)

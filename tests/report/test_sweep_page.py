@@ -37,6 +37,7 @@ def make(metrics):
             "reference": {"online": {"median": 57.7 / p50}, "batch": None, "bytes": 366},
         }
         file["scores"]["test"]["span_f1"] = score
+        file["scores"]["dev"]["span_f1"] = score + 0.2 if score != 73.9 else 74.3
         file["latency"]["online_ms"]["p50"] = p50
         file["parameters"] = parameters
         change(found)
@@ -117,7 +118,7 @@ def test_the_page_has_tables_plots_and_links_and_nothing_from_outside(make):
     assert page == render_sweep(entries, "grid")
     assert page.count("<svg") == 2
     assert 'href="width%3D50/report.html"' in page
-    assert "The best span F1 on test, 74.2, is that of width=100." in page
+    assert "The best span F1 on dev, 74.4, is that of width=100; it has 74.2 on test." in page
     assert "<b>" not in page
     assert "<script" not in page
     assert 'src="' not in page

@@ -48,11 +48,9 @@ def _sentence(entries: Sequence[Entry]) -> str:
         return "No point has a score."
     entry = entries[index]
     results = entry.results
-    where = set_name(results.main_set)
-    return (
-        f"The best {metric_name(results.metric)} on {where}, {units.points(entry.score)}, is that "
-        f"of {entry.name}."
-    )
+    where, dev = results.main_set, units.points(results.score(results.delivered, "dev"))
+    there = f"; it has {units.points(entry.score)} on {set_name(where)}" if where != "dev" else ""
+    return f"The best {metric_name(results.metric)} on dev, {dev}, is that of {entry.name}{there}."
 
 
 def _keys(entries: Sequence[Entry]) -> Table | None:
