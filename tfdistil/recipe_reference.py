@@ -49,10 +49,10 @@ PLAIN = {str: "text", int: "integer", float: "number", bool: "true, false", Any:
 
 def reference() -> str:
     """The whole page."""
-    paths: dict[type[BaseModel], list[str]] = {}
+    paths: dict[type[BaseModel], dict[str, None]] = {}
     for path, model in parts(Recipe):
-        paths.setdefault(model, []).append(path)
-    sections = [section(model, places) for model, places in paths.items()]
+        paths.setdefault(model, {})[path] = None  # a union of models has some places twice
+    sections = [section(model, [*places]) for model, places in paths.items()]
     tables = (students(), heads(), transforms(), noise(), objectives())
     return "\n".join([INTRODUCTION, *sections, *tables])
 
