@@ -52,7 +52,7 @@ def test_more_than_all_of_a_teacher_is_explained():
     assert told(teacher=90, baseline=70, student=95, file=95) == [ABOVE]
     (line,) = told(teacher=90, student=95)
     assert line.startswith(ABOVE)
-    assert "baseline: true" in line
+    assert "A baseline without a teacher would tell." in line
 
 
 def test_a_student_that_has_not_learnt_the_task():

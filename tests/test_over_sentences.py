@@ -25,7 +25,8 @@ def make_run(tmp_path):
 
     def make(name: str, wrong: set[int], *assignments: str) -> Path:
         recipe = load_recipe(TINY, assignments)
-        RunFolder(tmp_path / name, recipe)
+        folder = RunFolder(tmp_path / name, recipe)
+        folder.finish("evaluate", 1.0, {"systems": ["teacher", "student.tflite"]})
         (tmp_path / name / "predictions").mkdir()
         corpus = load_corpus(recipe)
         for kind, errors in (("teacher", set[int]()), ("student.tflite", wrong)):
@@ -71,7 +72,7 @@ def test_other_sentences_are_refused(make_run, tmp_path):
     for folders, against in (([one], [other]), ([one, other], ["teacher"])):
         with pytest.raises(RunError, match="do not have the same dev and test sentences"):
             over_sentences(folders, against, "student.tflite")
-    with pytest.raises(RunError, match=r"no answers of baseline \(.*baseline.dev.jsonl\)"):
+    with pytest.raises(RunError, match=r"no answers of baseline; there are those of teacher, st"):
         over_sentences([one], ["baseline"], "student.tflite")
     with pytest.raises(RunError, match="not a run folder"):
         over_sentences([one], [tmp_path / "none"], "student.tflite")

@@ -203,6 +203,54 @@ def test_what_cannot_be_delivered(changes, words):
         cascade(**changes)
 
 
+STUDENT = {"kind": "bilstm", "width": 8, "embedding": {"width": 8}}
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        {"one": {"from": "two"}, "two": {"from": "missing"}},
+        {"one": {"baseline_of": "two"}, "two": {"from": "missing"}},
+        {"student": {**STUDENT, "encoder": "two"}, "two": {"from": "missing"}},
+        {"student": {"from": "two"}, "two": {"baseline_of": "student"}},
+        {"one": {"baseline_of": "one"}},
+        {"one": {"baseline_of": "two"}, "two": {"baseline_of": "one"}},
+    ],
+)
+def test_entries_that_lead_nowhere_are_errors(models):
+    tree = {"teacher": parsed_teacher(), "student": STUDENT, **models}
+    with pytest.raises(RecipeError, match=r"no model|begins as"):
+        cascade(models=tree, distill=[ON_LABELS])
+
+
+def test_a_baseline_may_be_delivered_and_is_not_made_twice():
+    models = {"teacher": parsed_teacher(), "student": STUDENT, "d0": {"baseline_of": "student"}}
+    recipe = cascade(
+        models=models, distill=[ON_LABELS], baseline=True, deliver={"d0": {"tflite": True}}
+    )
+    assert recipe.plan() == ("teacher", "student", "d0")
+    with pytest.raises(RecipeError, match="which is a baseline and learns from the labels"):
+        cascade(models=models, distill=[ON_LABELS, {**ON_LABELS, "name": "x", "student": "d0"}])
+
+
+def test_the_head_of_an_encoder_is_the_one_that_teaches():
+    models = {
+        "teacher": parsed_teacher() | {"heads": ["soft", "hard"]},
+        "student": STUDENT | {"heads": ["soft", "hard"]},
+    }
+    stage = ON_LABELS | {"terms": [{"loss": "cross_entropy", "head": "hard"}]}
+    recipe = cascade(models=models, distill=[stage], baseline=True, export={"head": "hard"})
+    heads = {name: recipe.head_of(name) for name in recipe.plan()}
+    assert heads == {"teacher": "soft", "student": "hard", "baseline": "hard"}
+
+
+def test_the_first_teacher_is_the_one_that_had_none():
+    """A student of both an assistant and the assistant's teacher."""
+    stages = [*parsed(CASCADE)["distill"], {**ON_LABELS, "name": "both", "teacher": "teacher"}]
+    assert cascade(distill=stages).teachers_of("student") == ("half", "teacher")
+    assert cascade(distill=stages[::-1]).teachers_of("student") == ("half", "teacher")
+
+
 def test_without_a_student_it_must_be_said_what_is_delivered():
     with pytest.raises(RecipeError, match=r"so say what is delivered, as in deliver: \{teacher:"):
         cascade(models={"teacher": parsed_teacher()}, distill=[])

@@ -294,11 +294,7 @@ def test_weights_are_given_or_learned(write):
             [":13:", "one begins as two begins as one"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
-        (
-            "scratch: {layers: 1}\n    fine_tune:\n      epochs: 2",
-            "kind: bilstm",
-            ["must be an encoder"],
-        ),
+        ("width: 4", "encoder: student", ["must be an encoder"]),
         ("width: 4", "embedding: {of: pretrained}", ["student.embedding.of: pretrained needs a"]),
         (
             "  student:\n",

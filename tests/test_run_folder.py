@@ -94,6 +94,14 @@ def test_export_and_benchmark_may_change_and_training_stays(tmp_path, recipe, ch
     assert not (tmp_path / "metrics.json").exists()  # it told of the old file
 
 
+def test_a_checkpoint_more_leaves_files_and_scores_alone(tmp_path):
+    folder = RunFolder(tmp_path, load_recipe("demo"))
+    for step in STEPS:
+        folder.finish(step, 1.0, {})
+    deliver = "deliver={student: {tflite: true}, teacher: {checkpoint: true}}"
+    assert RunFolder(tmp_path, load_recipe("demo", [deliver])).outdated() == set()
+
+
 def test_another_head_is_scored_again_and_not_trained_again(tmp_path):
     two = "models.student.heads=[labels, logits]"
     folder = RunFolder(tmp_path, load_recipe("demo", [two]))

@@ -140,7 +140,7 @@ def test_a_teacher_is_taken_over_with_its_curves_and_signals(tmp_path, monkeypat
     source = make_source(tmp_path / "a")
     target = RunFolder(tmp_path / "b", load_recipe(TINY, [f"{WIDTH}=8"]))
     take_model(source, target, "teacher")
-    take_signals(source, target)
+    take_signals(source, target, "teacher")
     again = RunFolder(tmp_path / "b")
     assert again.facts(TEACHER) == {"parameters": 5, "taken_from": str(source.path)}
     assert again.manifest["steps"][TEACHER]["seconds"] < 12.5

@@ -80,9 +80,7 @@ def _teacher(
 ) -> list[str]:
     """Whether the teacher is better than a student that never had one."""
     if baseline is None:
-        return (
-            [f"{ABOVE} A baseline without a teacher tells (baseline: true)."] if kept > 100 else []
-        )
+        return [f"{ABOVE} A baseline without a teacher would tell."] if kept > 100 else []
     test = paired_bootstrap(
         task.statistics(examples, found[baseline]), task.statistics(examples, found[teacher])
     )

@@ -17,7 +17,6 @@ from tfdistil.run_folder import (
     EVALUATIONS,
     checkpoint_step,
     export_step,
-    model_step,
 )
 from tfdistil.run_metrics import Metrics
 from tfdistil.runs import Run
@@ -35,7 +34,7 @@ def deliver(work: Run) -> Metrics:
             folder.once(checkpoint_step(name), partial(checkpoint, work, name))
         if spec.tflite is not False:
             folder.once(export_step(name), partial(export, work, name))
-    models = [one for one in models_of(recipe) if folder.facts(model_step(one.model))["answers"]]
+    models = [one for one in models_of(recipe) if work.answers(one.model)]
     for step, systems in zip(EVALUATIONS, (models, files_of(recipe)), strict=True):
         folder.once(step, partial(evaluate, work, systems))
     folder.once(BENCHMARK, partial(benchmark, work))
@@ -86,10 +85,16 @@ def checkpoint(work: Run, name: str) -> dict[str, Any]:
 
     work.screen.line(f"checkpoint of {name}")
     record, corpus, step = work.model(name), work.corpus, checkpoint_step(name)
-    tokenizer: Any = getattr(record.featurizer, "tokenizer", None)
+    featurizer: Any = record.featurizer  # of word pieces, as every encoder's
     labels, kinds = labels_of(corpus.task), record.model.head_kinds
     with new_folder(work.folder.path / step) as target:
-        save_encoder(record.model, target, labels=labels, tokenizer=tokenizer)
+        save_encoder(
+            record.model,
+            target,
+            labels=labels,
+            tokenizer=featurizer.tokenizer,
+            names=featurizer.special_names(),
+        )
         again = load_encoder(target, outputs_of(corpus.task), heads=kinds, labels=labels)
         # A few texts: a masked-language head has logits for the vocabulary at every piece.
         rows = encode_rows(corpus.dev[:8], record.featurizer, None)

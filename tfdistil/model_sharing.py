@@ -18,7 +18,7 @@ from typing import Any
 
 from tfdistil.corpus import Corpus
 from tfdistil.data.example import Example
-from tfdistil.files import beside, new_folder, write_text
+from tfdistil.files import beside, new_file, new_folder, write_text
 from tfdistil.recipe import Recipe
 from tfdistil.run_folder import RunFolder, model_step
 from tfdistil.schema.models import EncoderSpec
@@ -52,6 +52,7 @@ def model_key(recipe: Recipe, name: str, corpus: Corpus, base: Path) -> str:
     origin = None if spec.checkpoint is None else beside(base.resolve(), spec.checkpoint)
     how = spec.model_dump(exclude={"checkpoint", "seed"})
     settings = [recipe.task.model_dump(), how, origin, recipe.seed_of(name), name]
+    settings.append(recipe.head_of(name))
     taught = recipe.stages_of(name)
     if taught:  # whatever teaches it counts too, and with it the whole recipe
         settings.append(
@@ -111,17 +112,23 @@ def _history(folder: RunFolder) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def take_signals(source: RunFolder, target: RunFolder) -> None:
-    """Take over what another run of the same models has made of them: signals, and a ``.tflite``.
+def take_signals(source: RunFolder, target: RunFolder, name: str) -> None:
+    """Take over what another run of the same model has made of it: signals, and a ``.tflite``.
 
     Each folder of signals is named by all that it depends on, so one that does not fit is never
     read. A ``.tflite`` of another length is converted again by the benchmark.
     """
-    for folder in [*sorted((source.path / "cache").glob("*")), source.path / "benchmark"]:
+    for folder in sorted((source.path / "cache").glob("*")):
         taken = target.path / folder.relative_to(source.path)
         if folder.is_dir() and not taken.exists() and not folder.name.endswith(".partial"):
             with new_folder(taken) as partial:
                 _link_files(folder, partial)
+    timed, taken = (of.path / "benchmark" / f"{name}.tflite" for of in (source, target))
+    if timed.exists() and not taken.exists():
+        taken.parent.mkdir(exist_ok=True)
+        with new_file(taken, ".tflite") as partial:
+            partial.unlink(missing_ok=True)
+            _link(str(timed), str(partial))
 
 
 def _link_files(source: Path, target: Path) -> None:

@@ -44,6 +44,13 @@ def over_seeds(folders: Sequence[Path]) -> str:
         "| " + " | ".join(head) + " |",
         "|---|" + "---:|" * (len(head) - 1),
     ]
+    for folder, run in zip(folders, runs, strict=True):
+        here, there = ([(s.id, s.name) for s in of.systems] for of in (run, first))
+        if here != there or run.sets != sets:
+            raise RunError(
+                f"{folder}: other systems or sets than in {folders[0]}; only runs of one recipe "
+                "have a mean"
+            )
     for system in first.systems:
         cells = [system.name]
         same = [_system(run, system.id, folder) for run, folder in zip(runs, folders, strict=True)]

@@ -13,6 +13,7 @@ from tfdistil.concerns import ABOVE
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
+from tfdistil.run_folder import EVALUATIONS
 from tfdistil.runs import Run, open_run
 from tfdistil.systems import SystemId, files_of, main_of, models_of, teacher_of
 
@@ -99,10 +100,12 @@ def _side(runs: Sequence[Run], system: str | None) -> _Side:
             raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
         metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
         chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
-        try:
-            predictions = stored_predictions(run, chosen)
-        except FileNotFoundError as error:
-            raise RunError(f"{folder}: no answers of {chosen} ({error.filename})") from None
+        done = [step for step in EVALUATIONS if run.folder.is_done(step)]
+        scored = [id for step in done for id in run.folder.facts(step)["systems"]]
+        if str(chosen) not in scored:
+            there = ", ".join(scored) or "none"
+            raise RunError(f"{folder}: no answers of {chosen}; there are those of {there}")
+        predictions = stored_predictions(run, chosen)
         found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})
     means = {
         name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))

@@ -128,6 +128,14 @@ def _answers(work: Run, name: str, record: ModelRecord) -> bool:
     return outputs <= set(record.model.outputs_of(work.recipe.head_of(name)))
 
 
+def _must_answer(recipe: Recipe) -> list[str]:
+    """What is fine-tuned, becomes a file, is a baseline, or has the scores that are reported."""
+    files = [name for name, spec in recipe.deliveries.items() if spec.tflite is not False]
+    wanted = {recipe.main, *files, *recipe.baselines()}
+    entries = recipe.entries
+    return [n for n in recipe.plan() if n in wanted or getattr(entries[n], "fine_tune", False)]
+
+
 def _trained(work: Run) -> Callable[[str], ModelRecord | None]:
     return lambda name: work.model(name) if work.is_trained(name) else None
 
@@ -152,13 +160,13 @@ def check_stages(
     check_tables(work.recipe, models, work.base)
     for name in work.recipe.plan():
         models[name]
-    main = work.recipe.main
-    if not _answers(work, main, models[main]):
-        raise RecipeError(
-            f"the scores of a run are those of the first model of deliver, but the head "
-            f"{work.recipe.head_of(main)!r} of {main!r} does not score the task; give it a linear "
-            "head beside, first of its heads, or name another model first"
-        )
+    for name in _must_answer(work.recipe):
+        if not _answers(work, name, models[name]):
+            raise RecipeError(
+                f"models.{name} is fine-tuned or delivered for the task, but its head "
+                f"{work.recipe.head_of(name)!r} does not score it; give it a linear head, first of "
+                "its heads"
+            )
     for name in work.recipe.plan():
         schedule = schedule_of(work, models, name)
         for stage in work.recipe.stages_of(name):

@@ -83,6 +83,10 @@ class Recipe(Part):
                 *("models", BASELINE),
             )
         for name in self.models:
+            self._check_origin(name)
+        for name in self.models:
+            self._check_circle(name)
+        for name in self.models:
             self._check_model(name)
         for number, stage in enumerate(self.distill):
             self._check_stage(number, stage)
@@ -99,18 +103,34 @@ class Recipe(Part):
         self.plan()
         return self
 
+    def _origin(self, name: str) -> tuple[str, str] | None:
+        """The key by which an entry names another one, and that one."""
+        spec = self.models[name]
+        if isinstance(spec, DerivedSpec):
+            return "from", spec.from_
+        return ("baseline_of", spec.baseline_of) if isinstance(spec, BaselineSpec) else None
+
+    def _check_origin(self, name: str) -> None:
+        origin = self._origin(name)
+        if origin is not None and origin[1] not in self.models:
+            key, other = origin
+            raise MisplacedError(
+                f"models.{name} has {key}: {other!r}, which is no model; there are "
+                f"{', '.join(self.models)}",
+                *("models", name, key),
+            )
+
+    def _check_circle(self, name: str) -> None:
+        seen = [name]
+        while (origin := self._origin(seen[-1])) is not None:
+            key, other = origin
+            if other in seen:
+                circle = " begins as ".join((*seen, other))
+                raise MisplacedError(circle, "models", seen[-1], key)
+            seen.append(other)
+
     def _check_model(self, name: str) -> None:
         spec = self.models[name]
-        for key, other in (
-            ("from", spec.from_ if isinstance(spec, DerivedSpec) else None),
-            ("baseline_of", spec.baseline_of if isinstance(spec, BaselineSpec) else None),
-        ):
-            if other is not None and other not in self.models:
-                raise MisplacedError(
-                    f"models.{name} has {key}: {other!r}, which is no model; there are "
-                    f"{', '.join(self.models)}",
-                    *("models", name, key),
-                )
         for number, change in enumerate(spec.apply if isinstance(spec, DerivedSpec) else ()):
             if change.kind == "reduce_vocabulary" and self.task.continuation:
                 raise MisplacedError(
@@ -119,7 +139,6 @@ class Recipe(Part):
                     "continuation: false, which compares them word by word",
                     *("models", name, "apply", number),
                 )
-        self.lineage(name)
         if isinstance(spec, BaselineSpec) and not self._stages_of_lineage(spec.baseline_of):
             raise MisplacedError(
                 f"models.{name} is the baseline of {spec.baseline_of!r}, which no stage trains",
@@ -127,14 +146,14 @@ class Recipe(Part):
             )
         if not isinstance(spec, StudentSpec):
             return
-        encoder = self.models.get(spec.encoder)
-        if "encoder" in spec.model_fields_set and encoder is None:
+        encoder, named = self.models.get(spec.encoder), "encoder" in spec.model_fields_set
+        if named and encoder is None:
             raise MisplacedError(
                 f"models.{name} takes its pieces from {spec.encoder!r}, which is no model; there "
                 f"are {', '.join(self.models)}",
                 *("models", name, "encoder"),
             )
-        if encoder is not None and isinstance(self.root_spec(spec.encoder), StudentSpec):
+        if named and isinstance(self.root_spec(spec.encoder), StudentSpec):
             raise MisplacedError(
                 f"models.{name} takes its pieces from {spec.encoder!r}, which must be an encoder, "
                 "with a checkpoint or scratch",
@@ -163,6 +182,12 @@ class Recipe(Part):
                 *("distill", number, "student"),
             )
         spec = self.models[stage.student]
+        if isinstance(spec, BaselineSpec):
+            raise MisplacedError(
+                f"stage {stage.name!r} trains {stage.student!r}, which is a baseline and learns "
+                "from the labels alone",
+                *("distill", number, "student"),
+            )
         if not isinstance(spec, StudentSpec) and TUNING.fullmatch(stage.name):
             raise MisplacedError(
                 f"stage {stage.name!r} has the name of a stage that the entry of "
@@ -193,6 +218,8 @@ class Recipe(Part):
             )
 
     def _check_head(self, name: str) -> None:
+        if self.deliveries[name].tflite is False:
+            return
         head, known = self.export_of(name).head, self.heads_of(name)
         if head is not None and head not in known:
             raise ValueError(
@@ -200,8 +227,10 @@ class Recipe(Part):
             )
 
     def _check_is_trained(self, name: str) -> None:
+        specs = [self._spec(one) for one in self.lineage(name)]
+        tuned = any(isinstance(s, BaselineSpec) or getattr(s, "fine_tune", False) for s in specs)
         is_student = isinstance(self.root_spec(name), StudentSpec)
-        if is_student and not self._stages_of_lineage(name) and name not in self.baselines():
+        if is_student and not tuned and not self._stages_of_lineage(name):
             raise MisplacedError(f"no stage trains {name!r}, which is delivered", "distill")
 
     @property
@@ -218,7 +247,12 @@ class Recipe(Part):
     def entries(self) -> dict[str, Any]:
         """The entries of ``models``, with the one that ``baseline: true`` stands for."""
         main = self.main
-        if not self.baseline or not isinstance(self.root_spec(main), StudentSpec):
+        explicit = any(
+            isinstance(spec, BaselineSpec) and main in (name, spec.baseline_of)
+            for name, spec in self.models.items()
+        )
+        is_student = isinstance(self.root_spec(main), StudentSpec)
+        if not self.baseline or explicit or not is_student or not self._stages_of_lineage(main):
             return self.models
         return {**self.models, BASELINE: BaselineSpec(baseline_of=main)}
 
@@ -243,7 +277,12 @@ class Recipe(Part):
 
     def head_of(self, name: str) -> str:
         """The head whose logits are a model's answers."""
+        name = self.baselines().get(name, name)
         known, wanted = self.heads_of(name), self.export_of(name).head or "labels"
+        if isinstance(self.root_spec(name), EncoderSpec):
+            # Its first head teaches, whatever the head of the students that are exported.
+            own = self.deliveries[name].tflite if name in self.deliveries else False
+            wanted = (own.head if isinstance(own, ExportSpec) else None) or known[0]
         return wanted if wanted in known else known[0]
 
     def needs(self, name: str) -> tuple[str, ...]:
@@ -260,8 +299,9 @@ class Recipe(Part):
     def _read_by(self, name: str) -> list[str]:
         """The encoder whose pieces a model may read, where there is one."""
         spec = self.entries[name]
-        reads = isinstance(spec, StudentSpec) and spec.encoder in self.models
-        return [spec.encoder] if reads else []
+        if not isinstance(spec, StudentSpec) or spec.encoder not in self.models:
+            return []
+        return [spec.encoder] if isinstance(self.root_spec(spec.encoder), EncoderSpec) else []
 
     def plan(self) -> tuple[str, ...]:
         """The models that a run makes, each after those it needs.
@@ -301,7 +341,7 @@ class Recipe(Part):
             new = [one for one in dict.fromkeys(taught) if one not in found]
             found += new
             wanted += new
-        return tuple(found)
+        return tuple(one for one in reversed(self.plan()) if one in found)
 
     def lineage(self, name: str) -> tuple[str, ...]:
         """A model and those it begins as, the first one last.

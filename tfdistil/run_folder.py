@@ -16,6 +16,7 @@ from tfdistil.errors import RunError
 from tfdistil.files import read_json, write_json, write_text
 from tfdistil.recipe import Recipe
 from tfdistil.recipe_file import load_tree, parse_recipe
+from tfdistil.schema.delivery import ExportSpec
 from tfdistil.versions import versions_of
 
 _LOCK = ".lock"
@@ -50,6 +51,12 @@ def versions() -> dict[str, str]:
     """Versions of what a result depends on."""
     packages = ("tfdistil", "tensorflow", "keras", "ai-edge-litert", "numpy", "tokenizers")
     return {"python": platform.python_version(), **versions_of(*packages)}
+
+
+def _file_of(recipe: Recipe, name: str) -> ExportSpec | None:
+    """How a model becomes a file; None where it does not."""
+    spec = recipe.deliveries.get(name)
+    return None if spec is None or spec.tflite is False else recipe.export_of(name)
 
 
 class RunFolder:
@@ -141,8 +148,8 @@ class RunFolder:
         before, after = self._own, self.recipe
         steps: set[str] = set()
         for name in {**before.deliveries, **after.deliveries}:
-            one, other = (recipe.deliveries.get(name) for recipe in (before, after))
-            if one != other or before.export_of(name) != after.export_of(name):
+            one, other = (_file_of(recipe, name) for recipe in (before, after))
+            if one != other:
                 steps |= {export_step(name), EVALUATIONS[1], BENCHMARK}
         plan = after.plan()
         heads = any(before.head_of(name) != after.head_of(name) for name in before.plan())
@@ -163,7 +170,7 @@ class RunFolder:
             for step in outdated:
                 del self.manifest["steps"][step]
             write_json(self._manifest_file, self.manifest)
-        if self._own != self.recipe:
+        if self._own.to_yaml() != self.recipe.to_yaml():
             write_text(self._recipe_file, self.recipe.to_yaml())
             self._own = self.recipe
 

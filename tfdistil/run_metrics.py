@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from tfdistil.errors import DataError
 from tfdistil.files import read_json, write_json
@@ -41,6 +41,13 @@ class Latency(_Record):
     batch_ms: Scores | None
     queries_per_second: float | None
     peak_rss_bytes: float | None
+
+    @field_validator("online_ms")
+    @classmethod
+    def _has_quantiles(cls, value: Scores) -> Scores:
+        if missing := {"p50", "p90", "p99"} - value.keys():
+            raise ValueError(f"no {', '.join(sorted(missing))}")
+        return value
 
 
 class Reference(_Record):

@@ -62,6 +62,10 @@ class Run:
         """Whether a model is finished."""
         return self.folder.is_done(model_step(name))
 
+    def answers(self, name: str) -> bool:
+        """Whether a finished model scores the task, as a masked language model does not."""
+        return self.folder.facts(model_step(name))["answers"]
+
     def phases(self, name: str) -> list[dict[str, Any]]:
         """How the phases of a model's training ended, those of what it began as first."""
         steps = [self.folder.facts(model_step(one)) for one in self.recipe.lineage(name)[::-1]]

@@ -150,6 +150,8 @@ def _labels_only(
         groups=_groups_of(stages, record.model),
         optimizer=_optimizer_of(longest, record.model),
         batch_size=longest.batch_size,
+        noise=longest.noise,
+        accumulate=longest.accumulate,
         stop=StopSpec(updates=updates, every=every),
     )
     schedule.run([stage])

@@ -116,12 +116,9 @@ def print_sweep(entries: Sequence[Entry], folder: Path) -> None:
     console.print(table)
     print_concerns(concerns(entries), console)
     chosen = entries[strong or 0]
-    command = in_shell(
-        folder / chosen.name / chosen.results.main, example_of(chosen.results.examples)
-    )
-    for line in (
-        f"table:   {folder / 'sweep.csv'}",
-        f"page:    {folder / 'sweep.html'}",
-        f"try it:  {command}",
-    ):
+    lines = [f"table:   {folder / 'sweep.csv'}", f"page:    {folder / 'sweep.html'}"]
+    if chosen.results.delivered.export:
+        file = folder / chosen.name / chosen.results.main
+        lines.append(f"try it:  {in_shell(file, example_of(chosen.results.examples))}")
+    for line in lines:
         console.print(line, markup=False, soft_wrap=True)

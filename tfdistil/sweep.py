@@ -205,7 +205,7 @@ def _take(path: Path, sources: list[tuple[Path, str]]) -> None:
         source = RunFolder(other)
         if source.is_done(model_step(model)):
             take_model(source, target, model)
-            take_signals(source, target)
+            take_signals(source, target, model)
 
 
 def write_results(out: Path) -> tuple[Entry, ...]:

@@ -158,7 +158,16 @@ def test_info_of_a_file_that_says_strange_things(intent_slots, tmp_path, capsys)
 
     assert info(quantize="\x1b[31mred") == 0
     assert "quantized   \ufffd[31mred" in capsys.readouterr().out
-    for values in ({"task": {"labels": [[]]}}, {"languages": 7}, {"signatures": {"online": {}}}):
+    for values in ({"operators": "x"}, {"constants": 5}, {"assets": 5}, {"path": "elsewhere"}):
+        assert info(**values) == 0  # what is measured is shown, not what a file says of itself
+        assert f"file        {path}" in capsys.readouterr().out
+    tags = ["O", *(f"I-{number}" for number in range(20_000))]
+    for values in (
+        {"task": config["task"] | {"slots": tags}},
+        {"task": {"labels": [[]]}},
+        {"languages": 7},
+        {"signatures": {"online": {}}},
+    ):
         with pytest.raises(ModelFileError, match=r"m\.tflite: "):
             info(**values)
 

@@ -168,6 +168,8 @@ def _check_signals(
             raise RecipeError(f"{reads}: {error.args[0]}") from None
         if level == "piece" and align == "unit":
             raise RecipeError(f"{reads}, which has no row for a scored piece; give align: piece")
+        if level not in ("piece", "subword", "model") and align == "piece":
+            raise RecipeError(f"{reads}, which has no row for each piece, as align: piece needs")
 
 
 def _check_tokenizers(

@@ -23,7 +23,7 @@ def masking(featurizer: Any, probability: float = 0.15) -> Transform:
     """
     check_share(probability)
     mask = mask_piece(featurizer)
-    special = (featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
+    special = (mask, featurizer.cls, featurizer.sep, featurizer.pad, featurizer.unk)
     vocabulary = featurizer.tokenizer.get_vocab_size()
     return mask_pieces(mask, vocabulary, frozenset(special), probability)
 

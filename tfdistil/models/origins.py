@@ -164,6 +164,11 @@ def _encoder_of(spec: StudentSpec, models: Models) -> ModelRecord:
             f"it reads the word pieces of models.{spec.encoder}, which there is not; name an "
             "encoder with encoder:, or choose a kind that reads hashed words"
         )
+    if isinstance(models.recipe.root_spec(spec.encoder), StudentSpec):
+        raise ValueError(
+            f"it reads the word pieces of models.{spec.encoder}, which is no encoder; name one "
+            "with encoder:"
+        )
     return models[spec.encoder]
 
 

@@ -27,6 +27,8 @@ def describe(path: str | Path) -> dict[str, Any]:
         read_task(file.config)
         model = read_model(file.model)
         return {
+            # First, so that a file cannot say of itself what was measured.
+            **{key: value for key, value in file.config.items() if key != "checksums"},
             "path": str(file.path),
             "file_bytes": file.file_bytes,
             "model_bytes": len(file.model),
@@ -35,7 +37,6 @@ def describe(path: str | Path) -> dict[str, Any]:
                 one.key: model.subgraphs[one.subgraph].operator_counts() for one in model.signatures
             },
             "constants": model.constant_bytes(),
-            **{key: value for key, value in file.config.items() if key != "checksums"},
         }
 
 
@@ -50,7 +51,7 @@ def format_description(data: dict[str, Any]) -> str:
     ]
     for name, value in task.items():
         if isinstance(value, list):
-            lines.append(f"  {name:<9} {len(value)}: {' '.join(value)}")
+            lines.append(f"  {name:<9} {len(value)}: {' '.join(map(str, value))}")
     lines += [
         f"languages   {' '.join(data.get('languages') or ['unknown'])}",
         f"words       {data['splitter'].get('kind')}",

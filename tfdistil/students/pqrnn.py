@@ -264,9 +264,14 @@ class PqrnnStudent(HeadedModel):
         chosen = argmax(predicted)
         if not training:
             return chosen
-        teacher = inputs.get(f"teacher/logits/{self.intent}")
-        if teacher is not None:
-            chosen = argmax(teacher)
+        # Whatever its teacher's head is called; of several heads the first one counts.
+        heard = sorted(
+            name
+            for name in inputs
+            if name.startswith("teacher/") and name.endswith(f"/{self.intent}")
+        )
+        if heard:
+            chosen = argmax(inputs[heard[0]])
         gold = inputs.get(f"target/{self.intent}")
         if gold is None:
             return chosen

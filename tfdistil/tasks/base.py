@@ -143,6 +143,10 @@ class Task(ABC):
         """Collect the labels (sorted, ``O`` first) from labelled examples."""
 
 
+MOST_LABELS = 10_000
+"""Of an output; a table of which may follow which has the square of it."""
+
+
 def labels_in(data: Mapping[str, Any], key: str) -> list[str]:
     """The labels that a file names.
 
@@ -155,4 +159,6 @@ def labels_in(data: Mapping[str, Any], key: str) -> list[str]:
         raise ValueError(f"{key!r} is {labels!r:.40}; expected a list of texts")
     if len({*labels}) < len(labels):
         raise ValueError(f"{key!r} has a label twice")
+    if len(labels) > MOST_LABELS:
+        raise ValueError(f"{key!r} has {len(labels):,} labels; at most {MOST_LABELS:,}")
     return labels

@@ -24,11 +24,11 @@ def allowed_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """
     start = np.array([not tag.startswith("I-") and tag != CONTINUATION for tag in labels])
     follow = np.tile(start, (len(labels), 1))
+    place = {tag: number for number, tag in enumerate(labels)}
     for b, tag in enumerate(labels):
         if tag.startswith("I-"):
-            entity = tag[2:]
-            for a, before in enumerate(labels):
-                follow[a, b] = before in (f"B-{entity}", f"I-{entity}")
+            before = (place.get(f"{mark}-{tag[2:]}") for mark in "BI")
+            follow[[a for a in before if a is not None], b] = True
     return start, follow
 
 
