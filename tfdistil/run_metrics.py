@@ -21,6 +21,8 @@ without a teacher; any other model; the file made of a model."""
 ROLES: tuple[Role, ...] = get_args(Role)
 """In the order of tables."""
 Scores = dict[str, float]
+Times = dict[str, int | float]
+"""Milliseconds, and counts of calls and rows."""
 
 
 class _Record(BaseModel):
@@ -37,14 +39,14 @@ class Latency(_Record):
         peak_rss_bytes: memory at the most.
     """
 
-    online_ms: Scores
-    batch_ms: Scores | None
+    online_ms: Times
+    batch_ms: Times | None
     queries_per_second: float | None
     peak_rss_bytes: float | None
 
     @field_validator("online_ms")
     @classmethod
-    def _has_quantiles(cls, value: Scores) -> Scores:
+    def _has_quantiles(cls, value: Times) -> Times:
         if missing := {"p50", "p90", "p99"} - value.keys():
             raise ValueError(f"no {', '.join(sorted(missing))}")
         return value

@@ -441,7 +441,9 @@ def test_a_target_of_pieces_needs_noise_that_makes_it(make, encoder_student):
 
 @pytest.fixture
 def encoder_student(teacher):
-    model = scratch_encoder(13, width=8, layers=1, max_positions=48, heads={"logits": "mlm"}, seed=3)
+    model = scratch_encoder(
+        13, width=8, layers=1, max_positions=48, heads={"logits": "mlm"}, seed=3
+    )
     return SimpleNamespace(model=model, featurizer=teacher.featurizer)
 
 

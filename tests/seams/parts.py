@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 import numpy as np
-from crf import log_partition, marginals, path_scores
 from keras import ops
 
+from tests.seams.crf import log_partition, marginals, path_scores
 from tfdistil.distill.objectives import known_units, masked_mean, objective
 from tfdistil.heads.kinds import Head, head_kind
 from tfdistil.tasks.decoders import Decoder, decoder

@@ -7,9 +7,9 @@ from itertools import product
 import keras
 import numpy as np
 import pytest
-from crf import IMPOSSIBLE, best_paths, log_partition, marginals, path_scores
 from keras import ops
 
+from tests.seams.crf import IMPOSSIBLE, best_paths, log_partition, marginals, path_scores
 from tfdistil.distill.forward import JOINS, at_units
 from tfdistil.distill.objectives import masked_mean, objective
 from tfdistil.distill.rows import encode_rows

@@ -5,7 +5,6 @@ Parts that the product does not have yet are registered by `parts`; nothing is w
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,9 @@ from tfdistil.run_metrics import Metrics
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-COMMAND = "import sys, parts; from tfdistil.cli import main; sys.exit(main(sys.argv[1:]))"
+COMMAND = (
+    "import sys, tests.seams.parts; from tfdistil.cli import main; sys.exit(main(sys.argv[1:]))"
+)
 SYSTEMS = {
     # The recipe to a file after which the run is killed, and what it delivers.
     "xtremedistil": ("phases/student/representation.json", ["student.tflite"]),
@@ -42,7 +43,7 @@ def start(name: str, out: Path, log: Path) -> subprocess.Popen[bytes]:
             [*command, "--out", str(out), *short],
             stdout=file,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(HERE)},
+            cwd=HERE.parents[1],
         )
 
 
