@@ -1,7 +1,8 @@
-"""A model of a run to a file: `tfdistil.export` and its command."""
+"""A model of a run to a file: a run's own export, `tfdistil.export` and its command."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from tfdistil.quiet import import_tensorflow
 
 if TYPE_CHECKING:
     from tfdistil.exporting.exporter import ExportResult
+    from tfdistil.runs import Run
 
 
 def export(
@@ -49,16 +51,43 @@ def export(
     if quantize not in (None, *QUANTIZE):
         raise ExportError(f"quantize is {quantize!r}, expected one of {', '.join(QUANTIZE)}")
     import_tensorflow()
-    from tfdistil.exporting.exporter import export_student
     from tfdistil.runs import open_run
 
     work = open_run(run, labelled_only=True)
-    name = model or work.recipe.main
+    given = {
+        "quantize": quantize,
+        "length": length,
+        "batch": batch,
+        "head": head,
+        "max_drop": max_drop,
+    }
+    return export_model(work, model or work.recipe.main, out, given)
+
+
+def export_model(
+    work: Run, name: str, out: Path, given: Mapping[str, Any] | None = None
+) -> ExportResult:
+    """Convert a trained model of an open run, and check it on the run's dev examples.
+
+    Args:
+        work: the run.
+        name: of the model.
+        out: the file.
+        given: values of `ExportSpec`'s keys that are not as the recipe says; None counts as not
+            given.
+    """
+    from tfdistil.exporting.exporter import export_student
+
     record, spec = work.model(name), work.recipe.export_of(name)
-
-    def chosen(given: Any, key: str) -> Any:
-        return getattr(spec, key) if given is None else given
-
+    chosen = {
+        "quantize": spec.quantize,
+        "batch": spec.batch,
+        "max_drop": spec.max_drop,
+        **{key: value for key, value in (given or {}).items() if value is not None},
+    }
+    chosen.setdefault("head", work.head(name))
+    if "length" not in chosen:  # it may have to be measured
+        chosen["length"] = work.export_length(name)
     return export_student(
         record.model,
         work.corpus.task,
@@ -66,10 +95,6 @@ def export(
         work.corpus.splitter,
         examples=work.corpus.dev,
         out=out,
-        quantize=chosen(quantize, "quantize"),
-        length=work.export_length(name) if length is None else length,
-        batch=chosen(batch, "batch"),
-        head=head or work.head(name),
-        max_drop=chosen(max_drop, "max_drop"),
         languages=work.corpus.languages,
+        **chosen,
     )

@@ -24,9 +24,10 @@ from tfdistil.run_metrics import (
     Phase,
     Ratio,
     Reference,
+    Scores,
     System,
 )
-from tfdistil.systems import SystemId, main_of, name_of, role_of, teacher_of
+from tfdistil.systems import SystemId, baseline_of, main_of, name_of, role_of, teacher_of
 from tfdistil.tasks import Prediction, Task
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def compare(work: Run) -> Metrics:
     evaluated = [SystemId.parse(id) for s in EVALUATIONS for id in folder.facts(s)["systems"]]
     evaluated.sort(key=lambda system: ROLES.index(role_of(system, recipe)))
     found = {str(system): stored_predictions(work, system) for system in evaluated}
+    scores = {
+        id: {name: task.score(sets[name], rows) for name, rows in of_sets.items()}
+        for id, of_sets in found.items()
+    }
     main, last = main_of(recipe), "test" if "test" in sets else "dev"
     timed = folder.facts(BENCHMARK)
     return Metrics(
@@ -51,7 +56,7 @@ def compare(work: Run) -> Metrics:
         metric=task.metric,
         seed=recipe.seed,
         main=str(main),
-        systems=tuple(_system(work, one, found, sets, last, timed) for one in evaluated),
+        systems=tuple(_system(work, one, found, scores, sets, last, timed) for one in evaluated),
         reference=_reference(timed),
         concerns=tuple(concerns(task, sets, found, last, _roles(main, found, recipe))),
         examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
@@ -76,8 +81,7 @@ def compare(work: Run) -> Metrics:
 
 
 def _roles(main: SystemId, found: Mapping[str, Predictions], recipe: Recipe) -> Roles:
-    baseline = next((b for b, of in recipe.baselines().items() if of == main.model), None)
-    teacher = teacher_of(main, recipe)
+    teacher, baseline = teacher_of(main, recipe), baseline_of(main.model, recipe)
     return Roles(
         tuple(dict.fromkeys([main.model, str(main)])),
         teacher if teacher in found else None,
@@ -89,6 +93,7 @@ def _system(
     work: Run,
     system: SystemId,
     found: Mapping[str, Predictions],
+    scores: Mapping[str, Mapping[str, Scores]],
     sets: Mapping[str, tuple[Example, ...]],
     last: str,
     timed: Mapping[str, Any],
@@ -96,11 +101,9 @@ def _system(
     """One row: its scores, beside its teacher and beside the baseline."""
     recipe, folder, task = work.recipe, work.folder, work.corpus.task
     id, own, teacher = str(system), found[str(system)], teacher_of(system, recipe)
-    scores = {key: task.score(sets[key], rows) for key, rows in own.items()}
-    beside = found.get(teacher) if teacher is not None else None
     latency = timed["models"].get(id)
     export = folder.facts(export_step(system.model)) if system.is_file else None
-    baseline = next((b for b, of in recipe.baselines().items() if of == id), None)
+    baseline = None if system.is_file else baseline_of(system.model, recipe)
     shown = (str(main_of(recipe)), teacher_of(main_of(recipe), recipe))
     return System(
         id=id,
@@ -110,13 +113,11 @@ def _system(
         teacher=teacher,
         parameters=folder.facts(model_step(system.model))["parameters"],
         bytes=latency["bytes"] if latency else export["bytes"] if export else None,
-        scores=scores,
+        scores=scores[id],
         retention={}
-        if beside is None
+        if teacher is None or teacher not in scores
         else {
-            key: retention(
-                scores[key][task.metric], task.score(sets[key], beside[key])[task.metric]
-            )
+            key: retention(*(scores[one][key][task.metric] for one in (id, teacher)))
             for key in sets
         },
         languages=_by_language(task, sets[last], own[last]),
@@ -153,7 +154,7 @@ def _text(example: Example) -> str:
 
 
 def stored_predictions(work: Run, system: SystemId) -> Predictions:
-    """What `evaluate_step` wrote for a system, and the part of test that train has not seen.
+    """What the step `evaluate` wrote for a system, and the part of test that train has not seen.
 
     Raises:
         FileNotFoundError: the run has not come so far, or has no such system.

@@ -10,14 +10,9 @@ import numpy as np
 
 from tfdistil.comparison import compare, write_predictions
 from tfdistil.errors import ExportError
-from tfdistil.evaluation import predictions_of
+from tfdistil.evaluation import predictor_of
 from tfdistil.files import new_folder, write_text
-from tfdistil.run_folder import (
-    BENCHMARK,
-    EVALUATIONS,
-    checkpoint_step,
-    export_step,
-)
+from tfdistil.run_folder import BENCHMARK, EVALUATIONS, checkpoint_step, export_step
 from tfdistil.run_metrics import Metrics
 from tfdistil.runs import Run
 from tfdistil.systems import SystemId, files_of, main_of, models_of, name_of, teacher_of
@@ -50,24 +45,10 @@ def deliver(work: Run) -> Metrics:
 
 def export(work: Run, name: str) -> dict[str, Any]:
     """Make a model's ``.tflite`` and check it against Keras."""
-    from tfdistil.exporting.exporter import export_student
+    from tfdistil.exporting.run import export_model
 
     work.screen.line(f"export {name}")
-    record, corpus, spec = work.model(name), work.corpus, work.recipe.export_of(name)
-    result = export_student(
-        record.model,
-        corpus.task,
-        record.featurizer,
-        corpus.splitter,
-        examples=corpus.dev,
-        out=work.file_of(SystemId(name, is_file=True)),
-        quantize=spec.quantize,
-        length=work.export_length(name),
-        batch=spec.batch,
-        head=work.head(name),
-        max_drop=spec.max_drop,
-        languages=corpus.languages,
-    )
+    result = export_model(work, name, work.file_of(SystemId(name, is_file=True)))
     if result.warning is not None:
         work.screen.line(f"  {result.warning}")
     return result.to_json()
@@ -80,21 +61,14 @@ def checkpoint(work: Run, name: str) -> dict[str, Any]:
         ExportError: what was read back answers otherwise.
     """
     from tfdistil.distill.rows import encode_rows
-    from tfdistil.encoders import load_encoder, save_encoder
-    from tfdistil.models.record import labels_of, outputs_of
+    from tfdistil.encoders import load_encoder
+    from tfdistil.models.record import labels_of, outputs_of, save_checkpoint
 
     work.screen.line(f"checkpoint of {name}")
     record, corpus, step = work.model(name), work.corpus, checkpoint_step(name)
-    featurizer: Any = record.featurizer  # of word pieces, as every encoder's
     labels, kinds = labels_of(corpus.task), record.model.head_kinds
     with new_folder(work.folder.path / step) as target:
-        save_encoder(
-            record.model,
-            target,
-            labels=labels,
-            tokenizer=featurizer.tokenizer,
-            names=featurizer.special_names(),
-        )
+        save_checkpoint(record, corpus.task, target)
         again = load_encoder(target, outputs_of(corpus.task), heads=kinds, labels=labels)
         # A few texts: a masked-language head has logits for the vocabulary at every piece.
         rows = encode_rows(corpus.dev[:8], record.featurizer, None)
@@ -113,9 +87,10 @@ def evaluate(work: Run, systems: Sequence[SystemId]) -> dict[str, Any]:
         work.screen.line("evaluate")
     sets = {name: examples for name, examples in work.corpus.sets().items() if examples}
     for system in systems:
+        predict = predictor_of(work, system)
         for name in ("dev", "test"):
             if name in sets:
-                found = predictions_of(work, system, sets[name])
+                found = predict(sets[name])
                 path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
                 write_text(path, write_predictions(found))
         work.screen.line(f"  {name_of(system, work.recipe)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -203,22 +204,23 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> di
     elif work.recipe.data.unknown_labels == "error":
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)
+    predict = predictor_of(work, system)
     return {
-        name: _evaluate(work.corpus.task, examples, predictions_of(work, system, examples), limit)
+        name: _evaluate(work.corpus.task, examples, predict(examples), limit)
         for name, examples in sets.items()
     }
 
 
-def predictions_of(work: Run, system: SystemId, examples: Sequence[Example]) -> list[Prediction]:
-    """What a system of a run says of examples."""
+def predictor_of(work: Run, system: SystemId) -> Callable[[Sequence[Example]], list[Prediction]]:
+    """What a system of a run says of examples; it is loaded once for all that are given."""
+    if system.is_file:
+        return partial(runtime_predictions, Runtime(work.file_of(system)))
     from tfdistil.distill.evaluate import Predictor
     from tfdistil.distill.rows import encode_rows
 
-    if system.is_file:
-        return runtime_predictions(Runtime(work.file_of(system)), examples)
     record = work.model(system.model)
     predictor = Predictor(record.model, work.corpus.task, work.head(system.model))
-    return predictor.predict(encode_rows(examples, record.featurizer, None))
+    return lambda examples: predictor.predict(encode_rows(examples, record.featurizer, None))
 
 
 def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:

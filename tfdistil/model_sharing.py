@@ -51,8 +51,8 @@ def model_key(recipe: Recipe, name: str, corpus: Corpus, base: Path) -> str:
     spec: Any = recipe.entries[name]
     origin = None if spec.checkpoint is None else beside(base.resolve(), spec.checkpoint)
     how = spec.model_dump(exclude={"checkpoint", "seed"})
-    settings = [recipe.task.model_dump(), how, origin, recipe.seed_of(name), name]
-    settings.append(recipe.head_of(name))
+    trained = (recipe.seed_of(name), recipe.head_of(name))
+    settings = [recipe.task.model_dump(), how, origin, name, *trained]
     taught = recipe.stages_of(name)
     if taught:  # whatever teaches it counts too, and with it the whole recipe
         settings.append(

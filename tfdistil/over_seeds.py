@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tfdistil.errors import RunError
 from tfdistil.report.units import NOTHING
-from tfdistil.run_metrics import Metrics, System
+from tfdistil.run_metrics import Metrics
 
 
 def over_seeds(folders: Sequence[Path]) -> str:
@@ -51,9 +51,8 @@ def over_seeds(folders: Sequence[Path]) -> str:
                 f"{folder}: other systems or sets than in {folders[0]}; only runs of one recipe "
                 "have a mean"
             )
-    for system in first.systems:
-        cells = [system.name]
-        same = [_system(run, system.id, folder) for run, folder in zip(runs, folders, strict=True)]
+    for same in zip(*(run.systems for run in runs), strict=True):
+        cells = [same[0].name]
         for name in sets:
             scores = [one.scores[name][metric] for one in same]
             shares = [one.retention[name] for one in same if name in one.retention]
@@ -67,13 +66,6 @@ def _metrics(folder: Path) -> Metrics:
         return Metrics.load(folder)
     except FileNotFoundError:
         raise RunError(f"{folder}: no metrics.json; give folders of finished runs") from None
-
-
-def _system(run: Metrics, id: str, folder: Path) -> System:
-    found = run.system(id)
-    if found is None:
-        raise RunError(f"{folder}: there is no {id!r}; only runs of one recipe have a mean")
-    return found
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -63,7 +63,7 @@ def over_sentences(
         HEAD,
         "|---|" + "---:|" * 7,
     ]
-    above = False
+    above, is_teacher = False, other is not None and other == teacher_of(main_of(recipe), recipe)
     for name, statistics in here.statistics.items():
         found = paired_bootstrap(there.statistics[name], statistics)
         cells = [
@@ -77,7 +77,6 @@ def over_sentences(
             f"{found.retention_low:.1f} to {found.retention_high:.1f} %",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-        is_teacher = other is not None and other == teacher_of(main_of(recipe), recipe)
         above = above or (is_teacher and found.retention > 100)
     if above:
         lines += ["", ABOVE]

@@ -22,8 +22,10 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.changed_data import file_hashes, refuse_changed_data
 from tfdistil.console import Screen
 from tfdistil.corpus import load_corpus
+from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
+from tfdistil.held_out import sets_of
 from tfdistil.models.checks import check_models, check_tables, plain_students
 from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
@@ -153,7 +155,7 @@ def check_stages(
         The encoders of the recipe as they are before training.
 
     Raises:
-        RecipeError: a model or a stage that does not fit, see `Schedule.check`, or a run whose
+        RecipeError: a model or a stage that does not fit, see `bind_stage`, or a run whose
             scores no model gives.
     """
     models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
@@ -167,9 +169,9 @@ def check_stages(
                 f"{work.recipe.head_of(name)!r} does not score it; give it a linear head, first of "
                 "its heads"
             )
+    sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
     for name in work.recipe.plan():
-        schedule = schedule_of(work, models, name)
         for stage in work.recipe.stages_of(name):
-            schedule.check(stage)
+            bind_stage(stage, models, sets, task, work.recipe.head_of(name))
     specs = work.recipe.entries
     return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}

@@ -58,6 +58,11 @@ def teacher_of(system: SystemId, recipe: Recipe) -> str | None:
     return taught[-1] if taught else None
 
 
+def baseline_of(model: str, recipe: Recipe) -> str | None:
+    """The same model trained without a teacher, where there is one."""
+    return next((name for name, of in recipe.baselines().items() if of == model), None)
+
+
 def name_of(system: SystemId, recipe: Recipe) -> str:
     """What a system is called in tables."""
     name = system.model.replace("_", " ")

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from keras import ops
 
-from tfdistil.distill.objectives import known_units, masked_mean, objective
+from tests.seams.losses import attention_mse, pieces_in_pairs, states_mse
+from tfdistil.distill.objectives import known_units, objective
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import bind_terms
 from tfdistil.encoders import Encoder
@@ -49,34 +49,10 @@ OF = {"two_layers": ("assistant", "teacher"), "one_layer": ("student", "assistan
 """The models of each stage."""
 
 
-def attention_mse(student, teacher, mask):
-    """Equation 4 summed over layers; the mean is over heads and pairs of real pieces."""
-    pairs = ops.expand_dims(mask, 1) * ops.expand_dims(mask, 2)
-    return adjacent_mse(student, teacher, 1, pairs)
-
-
-def states_mse(student, teacher, mask):
-    """Equation 5 summed over layers; the mean is over the width and real pieces."""
-    return adjacent_mse(student, teacher, -1, mask)
-
-
-def adjacent_mse(student, teacher, axis, mask):
-    lower, upper = teacher[: len(student)], teacher[len(student) :]
-    return sum(
-        masked_mean(ops.mean(ops.square((a + b) / 2 - s), axis=axis), mask)
-        for s, a, b in zip(student, lower, upper, strict=True)
-    )
-
-
-def pairs(mask, target):
-    """What `attention_mse` is a mean over."""
-    return ops.sum(ops.square(ops.sum(ops.cast(mask, "float32"), axis=1)))
-
-
 @pytest.fixture(autouse=True)
 def objectives():
     for signal, function, count in (
-        ("attention", attention_mse, pairs),
+        ("attention", attention_mse, pieces_in_pairs),
         ("hidden", states_mse, known_units),
     ):
         objective(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from tests.seams.losses import softened
 from tfdistil.distill.masking import masking
 from tfdistil.distill.noise import NOISE, noise
 from tfdistil.distill.objectives import masked_mean, objective
@@ -36,13 +37,6 @@ STAGES = """
 """
 ALTERNATE = {1: 1, 2: 3}
 """Layer n of the student starts as layer 2n - 1 of the teacher."""
-
-
-def softened(student, teacher, mask, temperature):
-    """Equations 4 and 5: soft targets, here with both sides softened."""
-    p = ops.softmax(teacher / temperature, axis=-1)
-    log_q = ops.log_softmax(student / temperature, axis=-1)
-    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
 
 
 def hidden_cosine(student, teacher, mask):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tests.seams.crf import IMPOSSIBLE, best_paths, log_partition, marginals, path_scores
+from tests.seams.crf import IMPOSSIBLE, best_paths, log_partition, path_scores
+from tests.seams.losses import token_posterior
 from tfdistil.distill.forward import JOINS, at_units
-from tfdistil.distill.objectives import masked_mean, objective
+from tfdistil.distill.objectives import objective
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.signals import load_signals, store_signals
@@ -79,13 +80,6 @@ def crf_nll(student, teacher, target, mask):
     gold = ops.all(ops.logical_or(target >= 0, mask == 0), axis=-1, keepdims=True)
     hard = ops.where(gold, ops.maximum(target, 0), teacher[:, :, 0])
     return ops.mean(log_partition(*student, mask) - path_scores(*student, hard, mask))
-
-
-def token_posterior(student, teacher, mask):
-    """Equation 10 on the marginals of both CRFs (the paper's Token-pos), mean over units."""
-    p = marginals(*teacher, mask)
-    log_q = ops.log(ops.maximum(marginals(*student, mask), 1e-9))
-    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
+from tests.int8_drift import int8_drift
 from tfdistil.exporting.convert import Entry, convert
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students import STUDENTS, build_student
@@ -293,23 +294,10 @@ def test_int8_calibrated_without_padding_leaves_padding_out(name):
         weight.assign_add(rng.normal(scale=0.3, size=weight.shape).astype(np.float32))
     full, short = batch(name, [time] * 32, time), batch(name, [1, 2, 3] * 8, time, seed=1)
     entry = Entry(*model.export_function(time, 1))
-    runner = Interpreter(
-        model_content=convert(model, {"online": entry}, "int8", full)
-    ).get_signature_runner("online")
-    details, drift = runner.get_output_details(), {}
-    for kind, rows in (("full", full), ("short", short)):
-        expected = model(rows)
-        found = [runner(**{k: v[n : n + 1] for k, v in rows.items()}) for n in range(24)]
-        for output in found[0]:
-            scale, zero = details[output]["quantization"]
-            values = (np.concatenate([one[output] for one in found]) - np.float32(zero)) * scale
-            logits = np.asarray(expected[f"labels/{output}"])[:24]
-            if values.ndim == 3:
-                real = rows["attention_mask"][:24] == 1
-                values, logits = values[real], logits[real]
-            drift[kind, output] = np.abs(values - logits).mean() / logits.std()
+    content = convert(model, {"online": entry}, "int8", full)
+    of_full, of_short = (int8_drift(model, "labels", content, rows) for rows in (full, short))
     for output in TASKS["intent_slots"]:
-        assert drift["short", output] < max(0.1, 2 * drift["full", output])
+        assert of_short[output] < max(0.1, 2 * of_full[output])
 
 
 @every_student

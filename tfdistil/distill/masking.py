@@ -9,6 +9,7 @@ import numpy as np
 
 from tfdistil.distill.streams import Batch, Transform
 from tfdistil.tasks import IGNORE
+from tfdistil.text.pretrained import MASK_TOKENS
 
 
 def masking(featurizer: Any, probability: float = 0.15) -> Transform:
@@ -43,10 +44,10 @@ def mask_piece(featurizer: Any) -> int:
     tokenizer = getattr(featurizer, "tokenizer", None)
     if tokenizer is None:
         raise ValueError("the student has no word pieces, so there is no piece [MASK]")
-    found = [tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>")]
+    found = [tokenizer.token_to_id(name) for name in MASK_TOKENS]
     known = [piece for piece in found if piece is not None]
     if not known:
-        raise ValueError("the tokenizer has neither the piece [MASK] nor <mask>")
+        raise ValueError(f"the tokenizer has neither the piece {' nor '.join(MASK_TOKENS)}")
     return known[0]
 
 

@@ -103,7 +103,9 @@ def _wrapped(tokenizer: Tokenizer, names: Mapping[str, str], config: EncoderConf
     copy = Tokenizer.from_str(tokenizer.to_str())
     ids = pretrained.special_token_ids(copy, names)
     special = {f"{key}_token": copy.id_to_token(ids[key]) for key in ("cls", "sep", "pad", "unk")}
-    mask = next((name for name in ("[MASK]", "<mask>") if copy.token_to_id(name) is not None), None)
+    mask = next(
+        (name for name in pretrained.MASK_TOKENS if copy.token_to_id(name) is not None), None
+    )
     inputs = ["input_ids", "attention_mask"]
     if config.type_vocabulary > 1:
         inputs.insert(1, "token_type_ids")

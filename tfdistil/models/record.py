@@ -60,14 +60,7 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     if record.is_encoder:
-        featurizer: Any = record.featurizer  # of word pieces, as every encoder's
-        save_encoder(
-            record.model,
-            folder,
-            labels=labels_of(task),
-            tokenizer=featurizer.tokenizer,
-            names=featurizer.special_names(),
-        )
+        save_checkpoint(record, task, folder)
     else:
         save_weights(record.model, folder / WEIGHTS)
         for name, data in record.featurizer.to_assets().items():
@@ -81,6 +74,18 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     write_json(folder / "model.json", arguments)
     write_json(folder / "featurizer.json", record.featurizer.to_json())
     write_json(folder / "task.json", task.to_json())
+
+
+def save_checkpoint(record: ModelRecord, task: Task, folder: Path) -> None:
+    """Write an encoder with its tokenizer as a Hugging Face folder."""
+    featurizer: Any = record.featurizer  # of word pieces, as every encoder's
+    save_encoder(
+        record.model,
+        folder,
+        labels=labels_of(task),
+        tokenizer=featurizer.tokenizer,
+        names=featurizer.special_names(),
+    )
 
 
 def load_model(folder: Path, seed: int | None = None) -> ModelRecord:

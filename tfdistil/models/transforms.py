@@ -21,6 +21,7 @@ from tfdistil.models.record import ModelRecord
 from tfdistil.options import wrong_call
 from tfdistil.registry import entering
 from tfdistil.students import STUDENTS
+from tfdistil.text.pretrained import MASK_TOKENS
 from tfdistil.text.prune import prune_tokenizer
 
 Transform = Callable[..., ModelRecord]
@@ -157,7 +158,7 @@ def _special(encoder: Encoder, featurizer: Any) -> set[int]:
 
     RoBERTa's positions begin behind the id of its padding, which therefore must stay where it is.
     """
-    masks = map(featurizer.tokenizer.token_to_id, ("[MASK]", "<mask>"))
+    masks = map(featurizer.tokenizer.token_to_id, MASK_TOKENS)
     below = range(encoder.config.position_offset)
     return {*featurizer.special_ids(), *below, *(mask for mask in masks if mask is not None)}
 

@@ -120,6 +120,9 @@ def speed_table(results: Metrics) -> Table | None:
     for system in timed:
         latency = system.latency
         assert latency is not None
+        own = system if isinstance(system, System) else None
+        if own is results.teacher:
+            own = None
         row = [
             system.name + (" (random weights)" if isinstance(system, Reference) else ""),
             units.size(system.bytes),
@@ -130,8 +133,6 @@ def speed_table(results: Metrics) -> Table | None:
         ]
         for other in (results.teacher, results.reference):
             if other is not None:
-                own = None if isinstance(system, Reference) or system is other else system
-                own = None if own is results.teacher else own
                 row += [
                     units.ratio(smaller(own, other) if own else None),
                     units.ratio(faster(own, other) if own else None),

@@ -15,6 +15,9 @@ from tfdistil.errors import CheckpointError
 from tfdistil.printable import listed, shown
 from tfdistil.text.checkpoint_files import read_json, read_text
 
+MASK_TOKENS = ("[MASK]", "<mask>")
+"""What the piece that hides another one is called, in BERT's and in RoBERTa's tokenizers."""
+
 _USUAL = {
     "cls_token": ("[CLS]", "<s>"),
     "sep_token": ("[SEP]", "</s>"),

@@ -1,0 +1,56 @@
+"""Losses that systems bring with them: pure functions, which a test registers as it needs them."""
+
+from __future__ import annotations
+
+from keras import ops
+
+from tests.seams.crf import log_partition, marginals, path_scores
+from tfdistil.distill.objectives import masked_mean
+
+
+def attention_mse(student, teacher, mask):
+    """DeGenaro and Kalita 2022, Equation 4 summed over layers.
+
+    The mean is over heads and pairs of real pieces.
+    """
+    pairs = ops.expand_dims(mask, 1) * ops.expand_dims(mask, 2)
+    return _adjacent_mse(student, teacher, 1, pairs)
+
+
+def states_mse(student, teacher, mask):
+    """Their Equation 5 summed over layers; the mean is over the width and real pieces."""
+    return _adjacent_mse(student, teacher, -1, mask)
+
+
+def _adjacent_mse(student, teacher, axis, mask):
+    """A layer learns the mean of two neighbours, of which all lower ones come before all upper."""
+    lower, upper = teacher[: len(student)], teacher[len(student) :]
+    return sum(
+        masked_mean(ops.mean(ops.square((a + b) / 2 - s), axis=axis), mask)
+        for s, a, b in zip(student, lower, upper, strict=True)
+    )
+
+
+def pieces_in_pairs(mask, target):
+    """What `attention_mse` is a mean over."""
+    return ops.sum(ops.square(ops.sum(ops.cast(mask, "float32"), axis=1)))
+
+
+def softened(student, teacher, mask, temperature):
+    """Singh et al. 2023, Equations 4 and 5: soft targets, here with both sides softened."""
+    p = ops.softmax(teacher / temperature, axis=-1)
+    log_q = ops.log_softmax(student / temperature, axis=-1)
+    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
+
+
+def gold_nll(student, target, mask):
+    """Zhou et al. 2021, Equation 7 on gold tags."""
+    tags = ops.maximum(target, 0)
+    return ops.mean(log_partition(*student, mask) - path_scores(*student, tags, mask))
+
+
+def token_posterior(student, teacher, mask):
+    """Their Equation 10 on the marginals of both CRFs (the paper's Token-pos), mean over units."""
+    p = marginals(*teacher, mask)
+    log_q = ops.log(ops.maximum(marginals(*student, mask), 1e-9))
+    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
