@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tfdistil.console.failures import run_command
 from tfdistil.errors import RecipeError
-from tfdistil.failures import run_command
 
 EXAMPLES = """\
 examples:
@@ -91,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     files = _names(arguments.models)
     for name in arguments.reference:
-        from tfdistil.quiet import import_tensorflow
+        from tfdistil.console.silence import import_tensorflow
 
         import_tensorflow()
         from tfdistil.benchmarks.shapes import reference_file

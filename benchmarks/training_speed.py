@@ -59,18 +59,18 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
     Raises:
         RecipeError: no such recipe or model.
     """
-    from tfdistil.quiet import import_tensorflow
+    from tfdistil.console.silence import import_tensorflow
 
     import_tensorflow()
-    from tfdistil.corpus import load_corpus
+    from tfdistil.corpus.loading import load_corpus
     from tfdistil.distill.bound_stage import bind_stage
     from tfdistil.distill.rows import encode_rows
     from tfdistil.distill.stage import run_stage
     from tfdistil.distill.streams import RowStream
     from tfdistil.models.graph import Models
-    from tfdistil.recipe_file import load_recipe
-    from tfdistil.schema.models import EncoderSpec
-    from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
+    from tfdistil.recipe.loading import load_recipe
+    from tfdistil.recipe.schema.models import EncoderSpec
+    from tfdistil.recipe.schema.stages import StageSpec, StopSpec, TermSpec
 
     found = load_recipe(recipe, [*settings, "data.augment=null"])
     base = Path(recipe).parent if Path(recipe).exists() else Path()
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = measure(given.recipe, given.set, given.only, given.updates)
         print(json.dumps(asdict(found)))
         return 0
-    from tfdistil.recipe_file import load_recipe
+    from tfdistil.recipe.loading import load_recipe
 
     print("| model | sentences/s | ratio | user, ms | kernel, ms | page faults | peak, MB |")
     print("|---|---:|---:|---:|---:|---:|---:|")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tfdistil.console.failures import run_command
 from tfdistil.errors import ExportError
 from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.exporting.run import export
-from tfdistil.failures import run_command
 from tfdistil.files import write_json
 from tfdistil.printable import byte_size
 

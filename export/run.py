@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfdistil.console.silence import import_tensorflow
 from tfdistil.errors import ExportError
 from tfdistil.exporting.quantize import QUANTIZE
-from tfdistil.quiet import import_tensorflow
 
 if TYPE_CHECKING:
     from tfdistil.exporting.exporter import ExportResult
-    from tfdistil.runs import Run
+    from tfdistil.runs.run import Run
 
 
 def export(
@@ -51,7 +51,7 @@ def export(
     if quantize not in (None, *QUANTIZE):
         raise ExportError(f"quantize is {quantize!r}, expected one of {', '.join(QUANTIZE)}")
     import_tensorflow()
-    from tfdistil.runs import open_run
+    from tfdistil.runs.run import open_run
 
     work = open_run(run, labelled_only=True)
     given = {

@@ -152,7 +152,7 @@ def train(sdist: Path, work: Path) -> Path:
     where = {"PYTHONPATH": str(target)}
     for path in call([sys.executable, "-c", WHERE], folder, **where).split():
         expect(Path(path).is_relative_to(target), f"imported {path} and not what was installed")
-    command = [sys.executable, "-m", "tfdistil.cli", "run", "tiny.yaml", "--out", "run"]
+    command = [sys.executable, "-m", "tfdistil.cli.main", "run", "tiny.yaml", "--out", "run"]
     call(command, folder, **where)
     made = {path.name for path in (folder / "run").iterdir()}
     for name in ("student.tflite", "metrics.json", "report.html", "MODEL_CARD.md"):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import tfdistil
-from tfdistil import cli
 from tfdistil.benchmarks import cli as benchmark_cli
+from tfdistil.cli import main as cli
 from tfdistil.data.readers import READERS
 from tfdistil.exporting import cli as export_cli
 from tfdistil.students import STUDENTS

@@ -19,7 +19,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = {
-    "tfdistil": "tfdistil.cli:main",
+    "tfdistil": "tfdistil.cli.main:main",
     "tfdistil-export": "tfdistil.exporting.cli:main",
     "tfdistil-benchmark": "tfdistil.benchmarks.cli:main",
 }
@@ -95,7 +95,7 @@ def test_console_scripts_are_declared_and_importable():
         "from tfdistil import Example, Runtime, evaluate, export",
         "import tfdistil.exporting.pack, tfdistil.exporting.inspect, tfdistil.exporting.quantize",
         "import tfdistil.benchmarks.latency, tfdistil.benchmarks.probe",
-        "import tfdistil.cli, tfdistil.exporting.cli, tfdistil.benchmarks.cli",
+        "import tfdistil.cli.main, tfdistil.exporting.cli, tfdistil.benchmarks.cli",
     ],
 )
 def test_light_imports_load_no_training_library(statement, tmp_path):

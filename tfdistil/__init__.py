@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from tfdistil.data.example import Example
     from tfdistil.distill.distiller import Distiller
     from tfdistil.distill.objectives import objective
-    from tfdistil.evaluation import evaluate
+    from tfdistil.evaluation.evaluate import evaluate
     from tfdistil.exporting.run import export
-    from tfdistil.recipe_file import load_recipe
-    from tfdistil.running import run
+    from tfdistil.pipeline.entry import run
+    from tfdistil.recipe.loading import load_recipe
     from tfdistil.runtime.runtime import Runtime
 
     __version__: str
@@ -36,11 +36,11 @@ _MODULES = {
     "Distiller": "tfdistil.distill.distiller",
     "Example": "tfdistil.data.example",
     "Runtime": "tfdistil.runtime.runtime",
-    "evaluate": "tfdistil.evaluation",
+    "evaluate": "tfdistil.evaluation.evaluate",
     "export": "tfdistil.exporting.run",
-    "load_recipe": "tfdistil.recipe_file",
+    "load_recipe": "tfdistil.recipe.loading",
     "objective": "tfdistil.distill.objectives",
-    "run": "tfdistil.running",
+    "run": "tfdistil.pipeline.entry",
 }
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.augmentation.conftest import TRAIN
 from tfdistil.augmentation import augment
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.errors import DataError, RecipeError
-from tfdistil.recipe_file import override, parse_recipe
+from tfdistil.recipe.loading import override, parse_recipe
 
 
 def test_is_deterministic_in_the_seed(make, kind):

@@ -14,7 +14,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.bound_stage import BoundStage, bind_stage
 from tfdistil.distill.rows import encode_rows
 from tfdistil.encoders import scratch_encoder
-from tfdistil.schema.stages import StageSpec
+from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.students.bilstm import BiLSTMStudent
 from tfdistil.tasks import Tags
 from tfdistil.text.pretrained import bert_tokenizer

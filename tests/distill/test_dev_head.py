@@ -8,7 +8,7 @@ import pytest
 
 from tfdistil.distill.dev_head import dev_head
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import StageSpec, StopSpec, TermSpec
 
 STATES = TermSpec(loss="hidden_kl", layer=1)  # reads no head, whatever its key `head` is
 LABELS = TermSpec(loss="cross_entropy", head="labels")

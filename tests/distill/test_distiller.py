@@ -14,7 +14,7 @@ from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
 from tfdistil.distill.streams import RowStream
 from tfdistil.distill.terms import bind_terms, stream_key
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import TermSpec
+from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.students.bilstm import BiLSTMStudent
 from tfdistil.tasks import IGNORE, Output
 

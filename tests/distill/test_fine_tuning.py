@@ -9,7 +9,7 @@ import pytest
 
 from tfdistil.distill.fine_tuning import FEWEST, MOST, fine_tune
 from tfdistil.distill.stage import PhaseResult
-from tfdistil.schema.models import AUTO_RATES, EncoderSpec, FineTuneSpec
+from tfdistil.recipe.schema.models import AUTO_RATES, EncoderSpec, FineTuneSpec
 
 
 class Scripted:

@@ -12,7 +12,7 @@ from tfdistil.distill.forward import JOINS, SignalReader, at_units
 from tfdistil.distill.signals import LiveSignals
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import StageSpec, StopSpec, TermSpec
 
 LEVELS = {
     "pieces": "subword",

@@ -9,7 +9,7 @@ from tfdistil.distill.freezing import Phase, phases, set_trainable
 from tfdistil.distill.stage import run_stage
 from tfdistil.distill.streams import RowStream
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 GROUPS = ["heads", "inner", "norm", "embedding"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tfdistil.distill.noise import NOISE, bind_noise, noise
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import NoiseSpec, StageSpec, TermSpec
+from tfdistil.recipe.schema.stages import NoiseSpec, StageSpec, TermSpec
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 HASHES = ProjectionFeaturizer(ProjectionSpec(families=(("murmur", 32),)), 12)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.optimizer import WarmupDecay, layer_factors, make_optimizer
-from tfdistil.schema.stages import OptimizerSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec
 
 HIGH, LOW, STEPS = 2e-3, 1e-4, 50
 

@@ -17,7 +17,7 @@ from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.streams import RowStream
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
-from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 JOINT = [
     TermSpec(loss="cross_entropy", stream="train"),

@@ -11,7 +11,7 @@ from tfdistil.distill.rows import bucketed_batches
 from tfdistil.distill.signals import LiveSignals, load_signals, store_signals
 from tfdistil.distill.stage import run_stage
 from tfdistil.distill.streams import RowStream
-from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 SHARD = 7
 """Texts in a file, of which there are several then."""

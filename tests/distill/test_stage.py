@@ -14,7 +14,7 @@ from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.objectives import OBJECTIVES, cross_entropy, objective
 from tfdistil.distill.stage import PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream
-from tfdistil.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 GROUPS = ["heads", "inner", "norm", "embedding"]
 

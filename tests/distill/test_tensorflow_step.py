@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.streams import RowStream
 from tfdistil.distill.terms import bind_terms
-from tfdistil.schema.stages import TermSpec
+from tfdistil.recipe.schema.stages import TermSpec
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.exporting.cli import main, parser
 from tfdistil.models.graph import Models
 from tfdistil.models.record import save_model
-from tfdistil.recipe_file import load_recipe
-from tfdistil.run_folder import RunFolder
+from tfdistil.recipe.loading import load_recipe
+from tfdistil.runs.folder import RunFolder
 from tfdistil.runtime import Runtime
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"

@@ -38,6 +38,6 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, _ask)
     sys.addaudithook(_watch)
-    from tfdistil.cli import main
+    from tfdistil.cli.main import main
 
     sys.exit(main(sys.argv[1:]))

@@ -21,9 +21,9 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from tests.fuzz.campaign import CANARY
-from tfdistil.bounded_yaml import load_text
-from tfdistil.recipe import Recipe
-from tfdistil.recipe_file import SHIPPED, inherit, load_recipe, parse_recipe
+from tfdistil.recipe.bounded_yaml import load_text
+from tfdistil.recipe.loading import SHIPPED, inherit, load_recipe, parse_recipe
+from tfdistil.recipe.recipe import Recipe
 
 Tree = dict[str, Any]
 Files = dict[str, str | bytes | None]
@@ -459,12 +459,12 @@ def target(path: Path) -> str:
 def _check(recipe: Recipe, path: Path) -> None:
     import keras
 
-    from tfdistil.console import Screen
-    from tfdistil.corpus import load_corpus
+    from tfdistil.console.screen import Screen
+    from tfdistil.corpus.loading import load_corpus
     from tfdistil.models.checks import check_models
-    from tfdistil.pipeline import check_stages
-    from tfdistil.run_folder import RunFolder
-    from tfdistil.runs import Run
+    from tfdistil.pipeline.run import check_stages
+    from tfdistil.runs.folder import RunFolder
+    from tfdistil.runs.run import Run
 
     demo = recipe.data.demo
     if demo is not None and demo.train + demo.dev + demo.test + demo.transfer > 2000:

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.heads.crf import Crf, CrfDecoder
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
@@ -23,7 +23,7 @@ from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import apply_transform
-from tfdistil.recipe_file import parse_recipe
+from tfdistil.recipe.loading import parse_recipe
 from tfdistil.runtime import Runtime
 from tfdistil.tasks.decoders import DECODERS, decoder
 from tfdistil.tasks.iob2 import allowed_transitions

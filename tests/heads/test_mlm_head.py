@@ -9,7 +9,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 from ruamel.yaml import YAML
 
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import ExportError, RecipeError
 from tfdistil.exporting import export_student
@@ -19,8 +19,8 @@ from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
 from tfdistil.models.masked_language import copy_body, with_mlm_head
 from tfdistil.models.record import load_model, save_model
-from tfdistil.recipe import Recipe
-from tfdistil.recipe_file import parse_recipe
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.recipe import Recipe
 
 RECIPE = """
 task: tags

@@ -10,14 +10,14 @@ import pytest
 from keras import ops
 from ruamel.yaml import YAML
 
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import READS
 from tfdistil.models.record import ModelRecord, copy_of, load_model, save_model
-from tfdistil.recipe_file import parse_recipe
-from tfdistil.schema.models import EncoderSpec
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.schema.models import EncoderSpec
 from tfdistil.students import STUDENTS
 from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding, vectors_of_pieces
 

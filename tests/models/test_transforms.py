@@ -11,15 +11,15 @@ import pytest
 from ruamel.yaml import YAML
 from tokenizers import Tokenizer
 
-from tfdistil.corpus import load_corpus
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.masked_language import with_mlm_head
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import TRANSFORMS, apply_transform, transform
-from tfdistil.recipe_file import parse_recipe
-from tfdistil.schema.models import StudentSpec
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.schema.models import StudentSpec
 from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
 

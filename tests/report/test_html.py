@@ -9,7 +9,7 @@ import pytest
 
 from tfdistil.report import write_report
 from tfdistil.report.html import render_html as render
-from tfdistil.run_metrics import Metrics
+from tfdistil.runs.run_metrics import Metrics
 
 
 def render_html(metrics, history=None):

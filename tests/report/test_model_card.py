@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 from tfdistil.report.model_card import code, escape
 from tfdistil.report.model_card import render_model_card as render
-from tfdistil.run_metrics import Metrics
+from tfdistil.runs.run_metrics import Metrics
 
 
 def render_model_card(metrics):

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfdistil.report import units, write_sweep_report
+from tfdistil.report.summary import print_sweep
 from tfdistil.report.sweep_page import render_sweep
 from tfdistil.report.sweep_plots import tick_texts
 from tfdistil.report.sweep_table import Entry, best, pareto, sweep_tables, to_csv
-from tfdistil.run_metrics import Metrics
-from tfdistil.summary import print_sweep
+from tfdistil.runs.run_metrics import Metrics
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tfdistil.report import answer, tables
 from tfdistil.report.html import render_html
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.model_card import render_model_card
-from tfdistil.run_metrics import Metrics, faster, smaller
+from tfdistil.runs.run_metrics import Metrics, faster, smaller
 
 
 def test_the_delivered_model_is_compared_with_its_own_teacher(metrics):

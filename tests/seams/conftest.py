@@ -18,8 +18,8 @@ from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.distill.schedule import Schedule
 from tfdistil.encoders import Encoder
 from tfdistil.encoders.scratch import scratch_encoder
-from tfdistil.recipe import Recipe
-from tfdistil.recipe_file import parse_recipe
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.recipe import Recipe
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 

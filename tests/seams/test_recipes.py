@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from tfdistil.encoders import load_encoder
-from tfdistil.run_metrics import Metrics
+from tfdistil.runs.run_metrics import Metrics
 
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 COMMAND = (
-    "import sys, tests.seams.parts; from tfdistil.cli import main; sys.exit(main(sys.argv[1:]))"
+    "import sys, tests.seams.parts; from tfdistil.cli.main import main; "
+    "sys.exit(main(sys.argv[1:]))"
 )
 SYSTEMS = {
     # The recipe to a file after which the run is killed, and what it delivers.

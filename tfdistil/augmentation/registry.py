@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.options import wrong_call
-from tfdistil.progress import Counter, silent
 from tfdistil.registry import entering
 
 

@@ -16,7 +16,7 @@ from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.errors import RecipeError
 from tfdistil.printable import listed
-from tfdistil.schema.stages import StageSpec
+from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfdistil.distill.terms import signals_of
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import StageSpec
+from tfdistil.recipe.schema.stages import StageSpec
 
 
 def dev_head(stage: StageSpec, delivered: str) -> str:

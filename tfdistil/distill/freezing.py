@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfdistil.errors import RecipeError
-from tfdistil.schema.stages import StageSpec
+from tfdistil.recipe.schema.stages import StageSpec
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from tfdistil.distill.streams import Transform
 from tfdistil.distill.word_dropout import word_dropout
 from tfdistil.errors import RecipeError
 from tfdistil.options import wrong_call
+from tfdistil.recipe.schema.stages import NoiseSpec
 from tfdistil.registry import add_once
-from tfdistil.schema.stages import NoiseSpec
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.schema.stages import OptimizerSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec
 
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_adam import AdamUpdate

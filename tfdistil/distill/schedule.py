@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
@@ -27,8 +28,7 @@ from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
 from tfdistil.files import new_file, read_json, write_json
-from tfdistil.progress import Counter, silent
-from tfdistil.schema.stages import StageSpec
+from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.tasks import Task, constant_score
 
 

@@ -15,7 +15,7 @@ from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.freezing import Phase, set_trainable
 from tfdistil.distill.optimizer import make_optimizer
 from tfdistil.distill.streams import Inputs, Stream, StreamBatches
-from tfdistil.schema.stages import PASSES, StageSpec
+from tfdistil.recipe.schema.stages import PASSES, StageSpec
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tfdistil.distill.objectives import (
 )
 from tfdistil.errors import RecipeError
 from tfdistil.options import wrong_option
-from tfdistil.schema.stages import TermSpec
+from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.tasks import Output
 
 

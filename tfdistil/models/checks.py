@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tfdistil.corpus import Corpus
+from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import check_table
 from tfdistil.models.origins import checked_heads, resolved
 from tfdistil.models.record import ModelRecord
-from tfdistil.recipe import Recipe
-from tfdistil.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
+from tfdistil.recipe.recipe import Recipe
+from tfdistil.recipe.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
 from tfdistil.students import student_class
 from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
@@ -25,7 +25,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
     """Make every student of a recipe once, small, before any data is read, and check all heads.
 
     Labels, vocabulary and teacher are toys, so what depends on them is found later, by
-    `tfdistil.pipeline.check_stages`.
+    `tfdistil.pipeline.run.check_stages`.
 
     Raises:
         RecipeError: arguments that do not fit the kind of student, or a head that is none.

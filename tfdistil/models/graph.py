@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tfdistil.corpus import Corpus
+from tfdistil.corpus.loading import Corpus
 from tfdistil.models.origins import ORIGINS
 from tfdistil.models.record import ModelRecord
-from tfdistil.recipe import Recipe
+from tfdistil.recipe.recipe import Recipe
 
 
 class Models(dict[str, ModelRecord]):

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tfdistil.corpus import Corpus
+from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
-from tfdistil.schema.models import EmbeddingSpec, StudentSpec
+from tfdistil.recipe.schema.models import EmbeddingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
     pca_ppa_embedding,

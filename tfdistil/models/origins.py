@@ -19,7 +19,7 @@ from tfdistil.models.inputs import READS, alignment, sentences
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
-from tfdistil.schema.models import (
+from tfdistil.recipe.schema.models import (
     BaselineSpec,
     DerivedSpec,
     EncoderSpec,

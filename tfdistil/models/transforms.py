@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tfdistil.corpus import Corpus
+from tfdistil.corpus.loading import Corpus
 from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.models.inputs import sentences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tfdistil.report.sweep_table import Entry
-    from tfdistil.run_metrics import Metrics
+    from tfdistil.runs.run_metrics import Metrics
 
 __all__ = ["write_report", "write_sweep_report"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tfdistil.report import units
-from tfdistil.run_metrics import Metrics, System, faster, metric_name, set_name, smaller
+from tfdistil.runs.run_metrics import Metrics, System, faster, metric_name, set_name, smaller
 
 State = Literal["plain", "good", "bad", "unknown"]
 

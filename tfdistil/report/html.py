@@ -10,7 +10,7 @@ from tfdistil.report import answer, tables
 from tfdistil.report.history import History, read_history
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.plots import all_plots
-from tfdistil.run_metrics import Metrics, set_name
+from tfdistil.runs.run_metrics import Metrics, set_name
 
 _TASKS = {
     "tags": "sequence tagging",

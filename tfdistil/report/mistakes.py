@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfdistil.run_metrics import Metrics
+from tfdistil.runs.run_metrics import Metrics
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from tfdistil.report import answer, tables, units
 from tfdistil.report.html import environment, known_languages, task_name
 from tfdistil.report.next_command import example_of, in_python, in_shell
-from tfdistil.run_metrics import Metrics, metric_name, set_name
+from tfdistil.runs.run_metrics import Metrics, metric_name, set_name
 
 _PIPELINES = {
     "tags": "token-classification",

@@ -10,7 +10,7 @@ from typing import Any
 from tfdistil.report import units
 from tfdistil.report.history import History, Phase
 from tfdistil.report.svg import COLOURS, FAINT, INK, canvas, inline_svg
-from tfdistil.run_metrics import Metrics, System, metric_name, set_name
+from tfdistil.runs.run_metrics import Metrics, System, metric_name, set_name
 
 _SPARE = ("reference", "file")
 """Colours of models beyond those with one of their own; they take turns."""

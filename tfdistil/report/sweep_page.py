@@ -9,7 +9,7 @@ from tfdistil.report.html import environment, task_name
 from tfdistil.report.sweep_plots import latency, parameters
 from tfdistil.report.sweep_table import Entry, best, concerns, sweep_tables
 from tfdistil.report.tables import Table, facts_table
-from tfdistil.run_metrics import metric_name, set_name
+from tfdistil.runs.run_metrics import metric_name, set_name
 
 
 def render_sweep(entries: Sequence[Entry], name: str) -> str:

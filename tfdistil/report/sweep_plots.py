@@ -9,7 +9,7 @@ from tfdistil.report import units
 from tfdistil.report.plots import Plot, log_ticks
 from tfdistil.report.svg import COLOURS, INK, PAPER, canvas, inline_svg
 from tfdistil.report.sweep_table import Entry, pareto
-from tfdistil.run_metrics import metric_name, set_name
+from tfdistil.runs.run_metrics import metric_name, set_name
 
 _FONT = 8.0
 """Size of the labels, in points of 1/72 inch."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from tfdistil.report import units
 from tfdistil.report.tables import Table
-from tfdistil.run_metrics import Metrics, Reference, System, metric_name, set_name, smaller
+from tfdistil.runs.run_metrics import Metrics, Reference, System, metric_name, set_name, smaller
 
 Number = float | None
 Other = Callable[[Metrics], System | Reference | None]

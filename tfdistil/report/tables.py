@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
-from tfdistil.run_metrics import (
+from tfdistil.runs.run_metrics import (
     Export,
     Metrics,
     Reference,

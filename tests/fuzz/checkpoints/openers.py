@@ -17,8 +17,8 @@ def tokenizer(path: Path) -> str:
 
 def checked_data(path: Path) -> str:
     """``tfdistil data check RECIPE --teacher``."""
-    from tfdistil.data_check import check_recipe
-    from tfdistil.recipe_file import load_recipe
+    from tfdistil.corpus.check import check_recipe
+    from tfdistil.recipe.loading import load_recipe
 
     teacher = f"models.teacher={{checkpoint: {path}, max_length: 16}}"
     recipe = load_recipe(Path(__file__).parents[2] / "tiny.yaml", [teacher])

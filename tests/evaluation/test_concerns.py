@@ -1,0 +1,72 @@
+"""What a reader is told of weak teachers and of students that have not learnt."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfdistil.data.example import Example
+from tfdistil.evaluation.concerns import ABOVE, Roles, concerns
+from tfdistil.tasks import TASKS, Prediction
+
+EXAMPLES = [Example(("w", str(i)), label="ab"[i % 2]) for i in range(200)]
+TASK = TASKS["classes"].from_examples(EXAMPLES)
+
+
+def right(share: float) -> list[Prediction]:
+    """Predictions of which so many percent, spread evenly, are right."""
+    return [
+        Prediction(label=e.label if i * share % 100 < share else "ba"["ab".index(e.label or "a")])
+        for i, e in enumerate(EXAMPLES)
+    ]
+
+
+def told(**shares: float) -> list[str]:
+    """What is said of systems by the share of their right answers."""
+    found = {kind: {"test": right(share)} for kind, share in shares.items()}
+    roles = Roles(
+        tuple(name for name in ("student", "file") if name in shares),
+        *(name if name in shares else None for name in ("teacher", "baseline")),
+    )
+    return concerns(TASK, {"test": EXAMPLES}, found, "test", roles)
+
+
+def test_the_shares_are_what_they_say():
+    assert TASK.score(EXAMPLES, right(80))["accuracy"] == 80
+
+
+def test_nothing_is_said_where_all_is_well():
+    assert told(teacher=95, baseline=80, student=90, file=90) == []
+
+
+@pytest.mark.parametrize(
+    ("teacher", "baseline", "verdict"),
+    [(70, 90, "worse than"), (80, 80, "not shown to be better than")],
+)
+def test_a_teacher_that_is_no_better_than_the_baseline(teacher, baseline, verdict):
+    (line,) = told(teacher=teacher, baseline=baseline, student=teacher, file=teacher)
+    assert f"The teacher ({teacher}.0) is {verdict} the student without distillation" in line
+    assert "models.teacher.fine_tune" in line
+
+
+def test_more_than_all_of_a_teacher_is_explained():
+    assert told(teacher=90, baseline=70, student=95, file=95) == [ABOVE]
+    (line,) = told(teacher=90, student=95)
+    assert line.startswith(ABOVE)
+    assert "A baseline without a teacher would tell." in line
+
+
+def test_a_student_that_has_not_learnt_the_task():
+    (line,) = told(teacher=95, baseline=80, student=50, file=50)
+    assert "has not learnt" in line
+    assert "50.0" in line
+
+
+def test_a_student_far_below_its_teacher():
+    (line,) = told(teacher=95, baseline=60, student=66, file=66)
+    assert "far below its teacher: 66.0 of 95.0 (69 %)" in line
+
+
+def test_without_a_teacher_only_the_task_counts():
+    assert told(baseline=80, student=60, file=60) == []
+    (line,) = told(student=50)
+    assert "has not learnt" in line

@@ -1,0 +1,103 @@
+"""The recipe that ``tfdistil init`` writes is one that loads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tfdistil.errors import DataError
+from tfdistil.recipe.loading import load_recipe
+from tfdistil.recipe.new import COMMENTS, STUDENTS, TEACHER, new_recipe
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes the recipe for files in ``tmp_path/data`` and loads it again."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "train.tsv").write_text("text\tlabel\nso good\tgood\nso bad\tbad\n")
+    (folder / "dev.tsv").write_text("text\tlabel\nwell\tgood\n")
+    (folder / "raw.txt").write_text("hello there\n")
+
+    def write(out="recipes/mine.yaml", **options):
+        path = tmp_path / out
+        path.parent.mkdir(exist_ok=True)
+        words = {key: options.pop(key) for key in ("teacher", "student") if key in options}
+        files = {name: folder / value for name, value in options.items()}
+        path.write_text(new_recipe("classes", path, folder / "train.tsv", **files, **words))
+        return load_recipe(path), path
+
+    return write
+
+
+def test_paths_are_relative_and_formats_written_out(written):
+    recipe, path = written(dev="dev.tsv", transfer="raw.txt")
+    sources = {
+        "train": recipe.data.train,
+        "dev": recipe.data.dev,
+        "transfer": recipe.data.transfer,
+    }
+    for (source,) in sources.values():
+        assert (path.parent / source.path).exists()
+        assert not Path(source.path).is_absolute()
+        assert source.format is not None
+    assert recipe.data.test == []
+    assert (recipe.name, recipe.task.kind) == ("mine", "classes")
+    assert recipe.models["teacher"].checkpoint == TEACHER
+
+
+@pytest.mark.parametrize(
+    ("rows", "updates", "every"), [(2, 2000, 50), (12_800, 2000, 200), (40_000, 6250, 500)]
+)
+def test_small_sets_have_as_many_updates_as_large_ones(tmp_path, rows, updates, every):
+    """Ten passes in batches of 64, at least 2,000 updates."""
+    train = tmp_path / "train.tsv"
+    train.write_text("text\tlabel\n" + "so good\tgood\nso bad\tbad\n" * (rows // 2))
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("classes", path, train))
+    (stage,) = load_recipe(path).distill
+    assert (stage.stop.updates, stage.stop.every, stage.stop.patience) == (updates, every, 5)
+
+
+def test_without_transfer_the_stage_draws_from_train(written):
+    with_text, _ = written(transfer="raw.txt")
+    gold, soft = with_text.distill[0].terms
+    assert (gold.pool, soft.pool) == (("train",), ("train", "transfer"))
+    alone, _ = written(out="alone.yaml")
+    assert {term.pool for term in alone.distill[0].terms} == {("train",)}
+    assert alone.data.dev_fraction == 0.25  # no dev file, and train is small
+
+
+@pytest.mark.parametrize(("rows", "share"), [(40, 0.25), (1000, 0.2), (10_000, 0.1)])
+def test_dev_is_split_off_train_large_enough_to_select_on(tmp_path, rows, share):
+    train = tmp_path / "train.tsv"
+    train.write_text("text\tlabel\n" + "so good\tgood\nso bad\tbad\n" * (rows // 2))
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("classes", path, train))
+    assert load_recipe(path).data.dev_fraction == share
+
+
+@pytest.mark.parametrize("student", STUDENTS)
+def test_every_part_has_a_comment(written, student):
+    _, path = written(student=student)
+    lines = path.read_text().splitlines()
+    for key, comment in COMMENTS.items():
+        at = next(i for i, line in enumerate(lines) if line.startswith(f"{key}:"))
+        comment += "\n" + STUDENTS[student].comments.get(key, "")
+        above = [f"# {line}" for line in comment.splitlines()]
+        assert lines[at - len(above) : at] == above
+
+
+def test_a_teacher_in_a_folder_or_on_the_hub(written, tmp_path):
+    (tmp_path / "teacher").mkdir()
+    recipe, _ = written(teacher=str(tmp_path / "teacher"))
+    assert recipe.models["teacher"].checkpoint == "../teacher"
+    recipe, _ = written(teacher="some/model")
+    assert recipe.models["teacher"].checkpoint == "some/model"
+
+
+def test_a_file_that_cannot_be_told_is_an_error(written, tmp_path):
+    (tmp_path / "data" / "odd.bin").write_bytes(b"\x00\x01\xff")
+    with pytest.raises(DataError, match="odd"):
+        written(transfer="odd.bin")

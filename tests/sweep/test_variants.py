@@ -1,0 +1,128 @@
+"""Variants in a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tfdistil.distill.freezing import phases
+from tfdistil.distill.terms import stream_key
+from tfdistil.errors import RecipeError
+from tfdistil.recipe.loading import load_recipe
+from tfdistil.recipe.recipe import Recipe
+from tfdistil.sweep.points import plan_sweep, sweep_points
+from tfdistil.sweep.variants import SHIPPED, read_variants
+
+BILSTM = ["heads", "projection", "encoder", "embedding"]
+PQRNN = ["heads", "encoder", "bottleneck", "statistics", "ranges"]
+"""The layer groups of the students, from the top."""
+
+OWN = """\
+wide:
+  models.student.width: 300
+  data.train: [{path: "a, b.conll"}]
+as-it-is: {}
+"""
+
+RECIPE = """\
+{base}
+task: intent_slots
+data:
+  demo: {{kind: intent_slots, transfer: 50}}
+models:
+  teacher: {{scratch: {{}}}}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    return path
+
+
+def test_names_and_overrides(file):
+    assert read_variants(file) == [
+        ["wide", "models.student.width=300", 'data.train=[{"path": "a, b.conll"}]'],
+        ["as-it-is"],
+    ]
+    assert read_variants(file, ["as-it-is"]) == [["as-it-is"]]
+
+
+def test_errors_say_what_there_is(file, tmp_path):
+    with pytest.raises(RecipeError, match="no variant 'narrow'; there are wide, as-it-is"):
+        read_variants(file, ["narrow"])
+    with pytest.raises(RecipeError, match=r"no such file; tfdistil comes with .*pqrnn_table5"):
+        read_variants(tmp_path / "none.yaml")
+    file.write_text("- wide\n")
+    with pytest.raises(RecipeError, match=r"own.yaml: expected NAME: \{KEY: VALUE\}"):
+        read_variants(file)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
+def test_every_shipped_variant_is_a_recipe(name, tmp_path):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(RECIPE.format(base="base: pqrnn" if name.startswith("pqrnn") else ""))
+    plan = plan_sweep(recipe, sweep_points([], read_variants(name)), tmp_path / "out")
+    assert len(plan.recipes) == len(read_variants(name)) > 1
+
+
+def budgets(name: str, folder: Path, base: str = "") -> dict[str, tuple[Recipe, Counter[str]]]:
+    """Each variant's recipe, and the rows it draws from each stream, whatever the data.
+
+    Nothing but the number of updates may end a phase: passes over a small set, or patience, would
+    make the budget another one.
+    """
+    path = folder / "recipe.yaml"
+    path.write_text(RECIPE.format(base=base))
+    found = {}
+    for variant, *assignments in read_variants(name):
+        recipe = load_recipe(path, assignments)
+        drawn: Counter[str] = Counter()
+        for stage in recipe.distill:
+            assert (stage.stop.epochs, stage.stop.patience) == (None, None), (variant, stage.name)
+            updates = sum(phase.updates for phase in phases(stage, PQRNN if base else BILSTM))
+            for stream in {stream_key(term.pool) for term in stage.terms}:
+                drawn[stream] += updates * stage.batch_size
+            drawn["updates"] += updates
+        found[variant] = recipe, drawn
+    return found
+
+
+def test_the_schedules_of_table_3_have_equal_budgets(tmp_path):
+    found = {name: drawn for name, (_, drawn) in budgets("xtremedistil_table3", tmp_path).items()}
+    both, rows = "train+transfer", 64
+    joint = {"updates": 2400, "train": 2400 * rows, both: 2400 * rows}
+    staged = {"updates": 2400, "train": 1800 * rows, both: 2400 * rows}
+    one_by_one = {"updates": 2400, "train": 700 * rows, both: 1700 * rows}
+    assert found == {
+        "D0-S": {"updates": 2400, "train": 2400 * rows},
+        "D1": joint,
+        "D2": joint,
+        "D3.1": staged,
+        "D3.2": staged,
+        "D4.1": one_by_one,
+        "D4.2": one_by_one,
+    }
+
+
+@pytest.mark.parametrize("name", ["pqrnn_table3", "pqrnn_table3_slots"])
+def test_the_rows_of_pqrnns_table_3_have_equal_budgets(name, tmp_path):
+    found = budgets(name, tmp_path, "base: pqrnn")
+    assert {"8x", "4x", "1x", "0x", "baseline"} <= set(found)
+    for variant, (recipe, drawn) in found.items():
+        taught = variant.endswith("x")
+        times = int(variant[:-1]) if taught else 0
+        stream = "train+augmented" if times else "train"
+        assert drawn == {"updates": 3000, stream: 3000 * 128}, variant
+        assert all((stage.teacher is not None) == taught for stage in recipe.distill), variant
+        assert sum(spec.times for spec in recipe.data.augment) == times, variant
+
+
+@pytest.mark.parametrize("name", ["pqrnn_table5", "pqrnn_scale", "pqrnn_hashing"])
+def test_one_thing_is_changed_and_never_the_budget(name, tmp_path):
+    found = budgets(name, tmp_path, "base: pqrnn")
+    assert len({tuple(sorted(drawn.items())) for _, drawn in found.values()}) == 1
+    assert len({recipe.to_yaml() for recipe, _ in found.values()}) == len(found)

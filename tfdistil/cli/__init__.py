@@ -1,0 +1,1 @@
+"""The command ``tfdistil`` and the pages it prints."""

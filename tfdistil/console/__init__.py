@@ -1,0 +1,1 @@
+"""What a person sees while something works: progress, errors, Ctrl-C."""

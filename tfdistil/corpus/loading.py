@@ -1,0 +1,283 @@
+"""All sentences of a run: read, split, cleaned of overlaps, and the task their labels make."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tfdistil.augmentation import Workshop, augment, check_options
+from tfdistil.console.progress import Counter
+from tfdistil.data.demo import generate
+from tfdistil.data.demo.generator import Split
+from tfdistil.data.example import Example
+from tfdistil.data.source import Source, check_labels, load
+from tfdistil.data.splits import drop_overlap, overlap, sample_per, sentence_key, split_dev
+from tfdistil.errors import RecipeError
+from tfdistil.recipe.recipe import Recipe
+from tfdistil.recipe.schema.data import DataSpec, LowResourceSpec, SourceSpec
+from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.tasks import TASKS, Task, unknown_labels
+from tfdistil.tasks.unknown import Unknown
+from tfdistil.text.words import WordSplitter
+
+_Item = TypeVar("_Item", Example, SourceSpec)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The sets of a run.
+
+    Attributes:
+        task: made from the labels of train.
+        train, dev, test: labelled; dev and test may have labels that the task has not.
+        transfer: unlabelled, with the sentences that ``data.low_resource`` leaves over; nothing in
+            it occurs in dev or test.
+        augmented: unlabelled, made from train; nothing in it occurs in dev or test either.
+        seen_in_train: indices of test examples whose sentence occurs in train.
+        counts: sizes, repairs and what was dropped, for the report.
+        splitter: how raw text becomes words, also on the device.
+        files: every file that was read, by set.
+    """
+
+    task: Task
+    train: tuple[Example, ...]
+    dev: tuple[Example, ...]
+    test: tuple[Example, ...]
+    transfer: tuple[Example, ...]
+    augmented: tuple[Example, ...]
+    seen_in_train: tuple[int, ...]
+    counts: dict[str, int]
+    splitter: WordSplitter
+    files: dict[str, tuple[Path, ...]]
+
+    @property
+    def languages(self) -> list[str]:
+        """Languages of the labelled sets, sorted."""
+        return sorted({e.language for e in (*self.train, *self.dev, *self.test)})
+
+    def sets(self) -> dict[str, tuple[Example, ...]]:
+        """Sets by name, for streams."""
+        names = ("train", "dev", "test", "transfer", "augmented")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def unknown_labels(self) -> dict[str, Unknown]:
+        """Labels of dev and test that train has not, by set; every one is a miss in the scores."""
+        sets = {"dev": self.dev, "test": self.test}
+        found = {name: unknown_labels(self.task, examples) for name, examples in sets.items()}
+        return {name: labels for name, labels in found.items() if labels}
+
+    def score_sets(self) -> dict[str, tuple[Example, ...]]:
+        """Sets to report on; ``test_unseen`` is test without sentences that occur in train."""
+        sets = {"dev": self.dev, "test": self.test}
+        if self.seen_in_train:
+            seen = set(self.seen_in_train)
+            sets["test_unseen"] = tuple(e for i, e in enumerate(self.test) if i not in seen)
+        return {name: examples for name, examples in sets.items() if examples}
+
+
+def to_sources(specs: Sequence[SourceSpec], base: Path, seed: int) -> list[Source]:
+    """Recipe entries to sources with paths relative to the recipe's folder."""
+    return [
+        Source(
+            path=base / spec.path,
+            format=spec.format,
+            language=spec.language,
+            options=spec.options,
+            label_map=spec.label_map,
+            repair=spec.repair,
+            limit=spec.limit,
+            seed=seed,
+        )
+        for spec in specs
+    ]
+
+
+def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = None) -> Corpus:
+    """Read everything a recipe names, and make what its augmentations make.
+
+    Args:
+        recipe: its ``data``, ``task`` and ``seed`` are used, and where its teacher comes from.
+        base: folder that paths in the recipe are relative to.
+        counter: shows how far a slow augmentation is.
+
+    Raises:
+        DataError: a file that cannot be read as its format, or a label train does not have where
+            ``data.unknown_labels`` makes that an error.
+        RecipeError: a set without the labels the task needs.
+    """
+    splitter = WordSplitter(recipe.data.splitter)
+    data, seed = recipe.data, recipe.seed
+    for made in data.augment:
+        check_options(made.kind, made.options)
+    counts: dict[str, int] = {}
+    files: dict[str, tuple[Path, ...]] = {}
+    if data.demo is not None:
+        sets = demo_sets(recipe)
+    else:
+        sets, counts, files = _file_sets(data, base, seed, splitter)
+    if data.languages is not None:
+        sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
+    if not sets["dev"]:
+        sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
+    for name in ("train", "dev", "test"):
+        _check_labels(name, sets[name], recipe)
+    if data.low_resource is not None:
+        counts["transfer_from_train"] = _keep_few(sets, data.low_resource, seed)
+    held_out = [*sets["dev"], *sets["test"]]
+    transfer, dropped = drop_overlap(sets["transfer"], held_out)
+    if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
+        transfer = random.Random(seed).sample(transfer, data.transfer_limit)
+    transfer = [replace(e, tags=None, label=None) for e in transfer]  # its file may be labelled
+    augmented, dropped_made = _augmented(
+        recipe, sets["train"], held_out, _workshop(recipe, base, splitter, counter)
+    )
+    if data.augment:
+        counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
+    seen = overlap(sets["train"], sets["test"])
+    continuation = {"continuation": True} if recipe.task.continuation else {}
+    task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
+    if data.unknown_labels == "error":
+        refuse_unknown_labels(task, held_out)
+    counts |= {
+        **{name: len(sets[name]) for name in ("train", "dev", "test")},
+        "transfer": len(transfer),
+        "transfer_dropped": dropped,
+        "test_seen_in_train": len(seen),
+    }
+    return Corpus(
+        task,
+        tuple(sets["train"]),
+        tuple(sets["dev"]),
+        tuple(sets["test"]),
+        tuple(transfer),
+        tuple(augmented),
+        tuple(seen),
+        counts,
+        splitter,
+        files,
+    )
+
+
+def refuse_unknown_labels(task: Task, examples: Sequence[Example]) -> None:
+    """Check that a task has all labels of some examples.
+
+    Raises:
+        DataError: the first label it has not, with file and line.
+    """
+    for output in task.outputs:
+        kind = "tags" if output.level == "word" else "labels"
+        check_labels(examples, **{kind: output.labels})
+
+
+def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -> list[_Item]:
+    """Those that are, or may be, in these languages: a file need not say what it is in."""
+    kept = [item for item in items if item.language in (None, *languages)]
+    if items and not kept:
+        there = sorted({str(item.language) for item in items})
+        raise RecipeError(f"data.languages is {list(languages)}, but {name} is in {there}")
+    return kept
+
+
+def _keep_few(sets: dict[str, list[Example]], few: LowResourceSpec, seed: int) -> int:
+    """Sample train; the sentences left over join transfer, for the teacher to label.
+
+    As in XtremeDistil's low-resource setting (Table 6), whose smaller transfer set is the text of
+    all 705,000 sentences of train. Each joins once, and only if no other set has it.
+
+    Returns:
+        How many joined.
+    """
+    key = _language if few.per == "language" else _class
+    train = sets["train"]
+    sets["train"] = sample_per(train, key, few.samples, seed)
+    once = {sentence_key(example): example for example in train}
+    joined, _ = drop_overlap(list(once.values()), chain.from_iterable(sets.values()))
+    sets["transfer"] = [*sets["transfer"], *joined]
+    return len(joined)
+
+
+def _language(example: Example) -> str | None:
+    return example.language
+
+
+def _class(example: Example) -> str | None:
+    return example.label
+
+
+def _workshop(
+    recipe: Recipe, base: Path, splitter: WordSplitter, counter: Counter | None
+) -> Workshop:
+    teacher = recipe.models.get("teacher")
+    workshop = Workshop(
+        base,
+        checkpoint=teacher.checkpoint if isinstance(teacher, EncoderSpec) else None,
+        split=lambda text: [word for word, _, _ in splitter.split(text)],
+    )
+    return workshop if counter is None else replace(workshop, counter=counter)
+
+
+def _augmented(
+    recipe: Recipe, train: Sequence[Example], held_out: Sequence[Example], workshop: Workshop
+) -> tuple[list[Example], int]:
+    """What the augmentations make of train, without what is held out, and how much of it that is.
+
+    Each of them goes on from train and what those before it made.
+    """
+    made: list[Example] = []
+    for spec in recipe.data.augment:
+        count = round(spec.times * len(train))
+        made += augment(spec.kind, [*train, *made], count, recipe.seed, workshop, **spec.options)
+    return drop_overlap(made, held_out)
+
+
+def demo_sets(recipe: Recipe) -> dict[str, list[Example]]:
+    """The sets of the built-in corpus."""
+    demo = recipe.data.demo
+    assert demo is not None
+    sizes: dict[Split, int] = {"train": demo.train, "dev": demo.dev, "test": demo.test}
+    sets: dict[str, list[Example]] = {
+        name: list(generate(demo.kind, name, size, recipe.seed, demo.languages))
+        for name, size in sizes.items()
+    }
+    sets["transfer"] = list(
+        generate("text", "transfer", demo.transfer, recipe.seed, demo.languages)
+    )
+    return sets
+
+
+def _file_sets(
+    data: DataSpec, base: Path, seed: int, splitter: WordSplitter
+) -> tuple[dict[str, list[Example]], dict[str, int], dict[str, tuple[Path, ...]]]:
+    sets: dict[str, list[Example]] = {}
+    counts: dict[str, int] = {}
+    files: dict[str, tuple[Path, ...]] = {}
+    for name in ("train", "dev", "test", "transfer"):
+        specs = getattr(data, name)
+        if data.languages is not None:  # what is not wanted is neither read nor counted
+            specs = _in_languages(name, specs, data.languages)
+        result = load(to_sources(specs, base, seed), split=splitter.split)
+        sets[name], files[name] = list(result.examples), result.files
+        for what, count in result.counts.items():
+            counts[f"{name}_{what}"] = count
+    return sets, counts, files
+
+
+def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> None:
+    needs: dict[str, Any] = {
+        "tags": ("tags",),
+        "intent_slots": ("tags", "label"),
+        "classes": ("label",),
+        "pair": ("label", "second"),
+    }
+    for example in examples:
+        for field in needs[recipe.task.kind]:
+            if getattr(example, field) is None:
+                raise RecipeError(
+                    f"{example.source or name}: task {recipe.task.kind} needs {field} in every "
+                    f"example of {name}, but the reader found none there; check its options"
+                )

@@ -1,0 +1,245 @@
+"""Score any run, teacher or file on any labelled data: `tfdistil.evaluate` and its command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from tfdistil.console.silence import import_tensorflow
+from tfdistil.data.example import Example
+from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
+from tfdistil.data.source import Source, load
+from tfdistil.data.suggest import suggest
+from tfdistil.errors import DataError, RecipeError, RunError
+from tfdistil.printable import listed, one_line
+from tfdistil.runtime import Runtime
+from tfdistil.tasks import Prediction, Task, describe_unknown, unknown_labels
+from tfdistil.tasks.unknown import Unknown
+from tfdistil.text.words import WordSplitter
+
+if TYPE_CHECKING:
+    from tfdistil.recipe.systems import SystemId
+    from tfdistil.runs.run import Run
+
+
+class WrongExample(TypedDict):
+    """An example that is not all right: tags and label as they should be and as they came."""
+
+    text: str
+    words: tuple[str, ...]
+    language: str
+    gold: tuple[str, ...]
+    predicted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model on a set of labelled examples.
+
+    Attributes:
+        examples: how many there are.
+        scores: metric to percent; the task's own metric is the first.
+        labels: label to ``precision``, ``recall`` and ``f1`` in percent, and ``support``.
+        unknown_labels: those the model does not have, each counted as a miss.
+        errors: the first examples that are not all right.
+    """
+
+    examples: int
+    scores: dict[str, float]
+    labels: dict[str, dict[str, float]]
+    unknown_labels: Unknown
+    errors: list[WrongExample]
+
+
+Labelled = str | Path | Table | Tables
+"""A file, or data from memory, which may be several sets by name."""
+
+
+def _read(
+    data: Labelled,
+    format: str | None,
+    language: str | None,
+    columns: Columns | None,
+    splitter: WordSplitter,
+) -> dict[str, tuple[Example, ...]]:
+    if isinstance(data, str | Path):
+        path = Path(data)
+        found = suggest(path) if format is None else Source(path, format)
+        return {path.name: load([replace(found, language=language)], split=splitter.split).examples}
+    tables = data if isinstance(data, Mapping) else {"data": data}
+    return {
+        name: read_rows(name, rows_of(name, table, columns), splitter.split, language)
+        for name, table in tables.items()
+    }
+
+
+def _evaluate(
+    task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], limit: int
+) -> Evaluation:
+    names = {output.name for output in task.outputs}
+    for example in examples:
+        if missing := names - task.targets(example).keys():
+            lacks = listed(sorted(missing))
+            raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
+    return Evaluation(
+        examples=len(examples),
+        scores=task.score(examples, predictions),
+        labels=task.label_scores(examples, predictions),
+        unknown_labels=unknown_labels(task, examples),
+        errors=errors(examples, predictions, limit),
+    )
+
+
+def errors(
+    examples: Sequence[Example], predictions: Sequence[Prediction], limit: int = 50
+) -> list[WrongExample]:
+    """The first examples that are not all right: text, gold and predicted labels."""
+    found: list[WrongExample] = []
+    for example, prediction in zip(examples, predictions, strict=True):
+        if len(found) >= limit:
+            break
+        if example.tags == prediction.tags and example.label == prediction.label:
+            continue
+        if prediction.label is None and example.tags == prediction.tags:
+            continue
+        if prediction.tags is None and example.label == prediction.label:
+            continue
+        gold = (*(example.tags or ()), *([example.label] if example.label else []))
+        guess = (*(prediction.tags or ()), *([prediction.label] if prediction.label else []))
+        found.append(
+            {
+                "text": " ".join(example.words),
+                "words": example.words,
+                "language": example.language,
+                "gold": gold,
+                "predicted": guess,
+            }
+        )
+    return found
+
+
+def runtime_predictions(runtime: Runtime, examples: Sequence[Example]) -> list[Prediction]:
+    """What an exported file says of examples, by their own words."""
+    logits = runtime.logits([(e.words, e.second) for e in examples])
+    return [runtime.task.decode(one) for one in logits]
+
+
+def evaluate(
+    what: str | Path,
+    data: Labelled | None = None,
+    *,
+    model: str | None = None,
+    format: str | None = None,
+    language: str | None = None,
+    columns: Columns | None = None,
+    errors: int = 10,
+) -> dict[str, Evaluation]:
+    """Score a model of a run, or an exported file, which needs no training stack.
+
+    Args:
+        what: a run folder or a ``.tflite`` file.
+        data: a labelled file; or a list of `Example`, a pandas frame, a split of Hugging Face
+            datasets, or several of these by name; None: the dev and test sets of the run.
+        model: of a run: a model by its name, or its file, as in ``student.tflite``; None: the one
+            that is delivered.
+        format: the reader of a file; None guesses.
+        language: BCP 47 code of ``data``; None: as the rows say.
+        columns: of data from memory, as in `tfdistil.run`.
+        errors: how many examples that are not all right are listed.
+
+    Returns:
+        By the name of the set: ``dev``, ``test`` and, where test has sentences of train,
+        ``test_unseen``; of other data the name of its file,
+        its own names, or ``data``.
+
+    Raises:
+        RecipeError: a file, and no data.
+        RunError: not a run folder, no such model, it is not trained yet, or without other data: the
+            run's own has changed.
+        DataError: data that cannot be read, or has labels that the run's recipe makes an error.
+        ModelFileError: the file cannot be used.
+    """
+    what = Path(what)
+
+    def read(splitter: WordSplitter) -> dict[str, tuple[Example, ...]] | None:
+        return None if data is None else _read(data, format, language, columns, splitter)
+
+    if what.is_dir():
+        return _evaluate_run(what, model, read, errors)
+    runtime = Runtime(what)
+    sets = read(runtime.splitter)
+    if sets is None:
+        raise RecipeError("give --data: a .tflite file has no data of its own")
+    return {
+        name: _evaluate(runtime.task, examples, runtime_predictions(runtime, examples), errors)
+        for name, examples in sets.items()
+    }
+
+
+Read = Callable[[WordSplitter], dict[str, tuple[Example, ...]] | None]
+"""Other data than a run's own, None for none, with the words of a model's splitter."""
+
+
+def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> dict[str, Evaluation]:
+    import_tensorflow()
+    from tfdistil.corpus.loading import refuse_unknown_labels
+    from tfdistil.recipe.systems import SystemId, files_of, models_of
+    from tfdistil.runs.run import open_models, open_run
+
+    work = open_models(folder)
+    system = SystemId.parse(model or work.recipe.main)
+    known = (*models_of(work.recipe), *files_of(work.recipe))
+    if system not in known:
+        raise RunError(f"{folder}: no model {model!r}; there are {', '.join(map(str, known))}")
+    if not system.is_file and work.is_trained(system.model) and not work.answers(system.model):
+        raise RunError(f"{folder}: no head of {model!r} scores the task")
+    sets = read(work.corpus.splitter)
+    if sets is None:
+        work = open_run(folder, labelled_only=True)
+        sets = work.corpus.score_sets()
+    elif work.recipe.data.unknown_labels == "error":
+        for examples in sets.values():
+            refuse_unknown_labels(work.corpus.task, examples)
+    predict = predictor_of(work, system)
+    return {
+        name: _evaluate(work.corpus.task, examples, predict(examples), limit)
+        for name, examples in sets.items()
+    }
+
+
+def predictor_of(work: Run, system: SystemId) -> Callable[[Sequence[Example]], list[Prediction]]:
+    """What a system of a run says of examples; it is loaded once for all that are given."""
+    if system.is_file:
+        return partial(runtime_predictions, Runtime(work.file_of(system)))
+    from tfdistil.distill.evaluate import Predictor
+    from tfdistil.distill.rows import encode_rows
+
+    record = work.model(system.model)
+    predictor = Predictor(record.model, work.corpus.task, work.head(system.model))
+    return lambda examples: predictor.predict(encode_rows(examples, record.featurizer, None))
+
+
+def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:
+    """Write an evaluation to standard output."""
+    if as_json:
+        rows = {name: asdict(part) for name, part in found.items()}
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    for name, part in found.items():
+        scores = ", ".join(f"{key} {value:.2f}" for key, value in part.scores.items())
+        print(f"{name}: {part.examples} examples, {scores}")
+        if part.unknown_labels:
+            listed = describe_unknown(part.unknown_labels)
+            print(f"  labels the model does not have, each counted as a miss: {listed}")
+        width = max((len(label) for label in part.labels), default=0)
+        for label, row in part.labels.items():
+            columns = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1"))
+            print(f"  {one_line(label):<{width}}  {columns}  support {row['support']:g}")
+        for error in part.errors:
+            print(f"  - {one_line(error['text'])}")
+            print(f"    gold      {one_line(' '.join(error['gold']))}")
+            print(f"    predicted {one_line(' '.join(error['predicted']))}")

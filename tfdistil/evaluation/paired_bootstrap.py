@@ -1,0 +1,121 @@
+"""Runs against other runs, or against their own teacher, on the same sentences: gain and luck."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tfdistil.data.example import Example
+from tfdistil.errors import RunError
+from tfdistil.evaluation.comparison import stored_predictions
+from tfdistil.evaluation.concerns import ABOVE
+from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
+from tfdistil.recipe.systems import SystemId, files_of, main_of, models_of, teacher_of
+from tfdistil.runs.folder import EVALUATIONS
+from tfdistil.runs.run import Run, open_run
+
+HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What the sentences of each set add to a metric, the mean over runs."""
+
+    metric: str
+    examples: Mapping[str, tuple[Example, ...]]
+    statistics: Mapping[str, Statistics]
+
+
+def over_sentences(
+    folders: Sequence[Path], against: Sequence[Path | str], system: str | None = None
+) -> str:
+    """A Markdown table: per set the mean score of both sides, the gain, and what is kept.
+
+    The intervals are those of the paired bootstrap over sentences (`paired_bootstrap`): what each
+    sentence adds to the metric is averaged over the runs of a side, so runs with several seeds are
+    one system. The luck of the seeds is not in the interval; `over_seeds` shows that.
+
+    Args:
+        folders: finished runs.
+        against: other finished runs on the same sentences, or one system of the same runs, such
+            as ``teacher``, ``baseline`` or ``student.tflite``.
+        system: whose answers of ``folders`` count, and of the other runs too; None: what each run
+            delivers first.
+
+    Raises:
+        RunError: a run that is not finished or has no such system, or other sentences.
+    """
+    runs = _open(folders)
+    recipe = runs[0].recipe
+    own = {str(one) for one in (*models_of(recipe), *files_of(recipe))}
+    other = str(against[0]) if len(against) == 1 and str(against[0]) in own else None
+    here = _side(runs, system)
+    there = _side(runs, other) if other else _side(_open(against), system)
+    if here.metric != there.metric or here.examples != there.examples:
+        raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
+    lines = [
+        f"{here.metric}, {system or main_of(recipe)} against "
+        f"{other or ', '.join(map(str, against))}",
+        "",
+        HEAD,
+        "|---|" + "---:|" * 7,
+    ]
+    above, is_teacher = False, other is not None and other == teacher_of(main_of(recipe), recipe)
+    for name, statistics in here.statistics.items():
+        found = paired_bootstrap(there.statistics[name], statistics)
+        cells = [
+            name,
+            str(len(statistics.sums)),
+            f"{found.first:.1f}",
+            f"{found.second:.1f}",
+            f"{found.difference:+.1f}",
+            f"{found.low:+.1f} to {found.high:+.1f}",
+            f"{found.retention:.1f} %",
+            f"{found.retention_low:.1f} to {found.retention_high:.1f} %",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        above = above or (is_teacher and found.retention > 100)
+    if above:
+        lines += ["", ABOVE]
+    return "\n".join(lines)
+
+
+def _open(folders: Sequence[Path | str]) -> list[Run]:
+    return [open_run(folder, labelled_only=True) for folder in folders]
+
+
+def _side(runs: Sequence[Run], system: str | None) -> _Side:
+    metric = ""
+    examples: dict[str, tuple[Example, ...]] = {}
+    found: list[dict[str, Statistics]] = []
+    for run in runs:
+        folder = run.folder.path
+        sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
+        if found and sets != examples:
+            first = runs[0].folder.path
+            raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
+        metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
+        chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
+        done = [step for step in EVALUATIONS if run.folder.is_done(step)]
+        scored = [id for step in done for id in run.folder.facts(step)["systems"]]
+        if str(chosen) not in scored:
+            there = ", ".join(scored) or "none"
+            raise RunError(f"{folder}: no answers of {chosen}; there are those of {there}")
+        predictions = stored_predictions(run, chosen)
+        found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})
+    means = {
+        name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))
+        for name, one in found[0].items()
+    }
+    return _Side(metric, examples, means)
+
+
+def _gold(examples: Sequence[Example]) -> tuple[Example, ...]:
+    """Words and labels alone: the same sentence may have come from another place."""
+    return tuple(
+        Example(e.words, tags=e.tags, label=e.label, second=e.second, language=e.language)
+        for e in examples
+    )

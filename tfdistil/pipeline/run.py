@@ -1,0 +1,177 @@
+"""From a recipe to a finished run folder, step by step, and on from wherever it stopped.
+
+The steps and what they make::
+
+    models/NAME/   each model of the recipe's plan, after those it needs; phases/ has its weights
+                   after each phase, cache/ the signals of its teacher
+    NAME.tflite, checkpoints/NAME/   what is delivered
+    metrics.json, report.html, MODEL_CARD.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tfdistil.allocator import keep_freed_memory
+from tfdistil.console.screen import Screen
+from tfdistil.corpus.held_out import sets_of
+from tfdistil.corpus.loading import load_corpus
+from tfdistil.distill.bound_stage import bind_stage
+from tfdistil.errors import RecipeError
+from tfdistil.files import new_folder
+from tfdistil.models.checks import check_models, check_tables, plain_students
+from tfdistil.models.graph import Models
+from tfdistil.models.record import ModelRecord, save_model
+from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
+from tfdistil.recipe.recipe import Recipe
+from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
+from tfdistil.runs.folder import RunFolder, model_step
+from tfdistil.runs.run import Run
+from tfdistil.runs.run_metrics import Metrics
+from tfdistil.tasks import describe_unknown
+
+
+def run(
+    recipe: Recipe, out: str | Path, base: Path | None = None, screen: Screen | None = None
+) -> Metrics:
+    """Do everything a recipe asks for that is not done yet.
+
+    Args:
+        recipe: see `tfdistil.recipe.recipe`.
+        out: the run folder; an unfinished run of the same recipe goes on. Where ``export`` or
+            ``benchmark`` of a finished one have changed, what depends on them is done again.
+        base: what relative paths in the recipe are relative to; the working directory if None.
+        screen: where progress is shown.
+
+    Returns:
+        All that was measured, as ``metrics.json`` holds it.
+
+    Raises:
+        TfdistilError: whatever is wrong with the recipe, the data, the checkpoint or the folder.
+    """
+    keep_freed_memory()
+    screen = screen or Screen()
+    base = (base or Path()).resolve()
+    keras.utils.set_random_seed(recipe.seed)
+    folder = RunFolder(out, recipe)
+    screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
+    try:
+        with screen, folder.alone():
+            refuse_changed_data(folder, base)
+            folder.adopt_recipe()
+            folder.remember(base=str(base))
+            check_models(recipe, base)
+            corpus = load_corpus(recipe, base, screen.counter)
+            folder.remember(sources=file_hashes(corpus.files, base))
+            counts = (f"{n.replace('_', ' ')} {count:,}" for n, count in corpus.counts.items())
+            screen.line("  " + ", ".join(counts))
+            for name, found in corpus.unknown_labels.items():
+                listed = describe_unknown(found)
+                screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
+            plan = recipe.plan()
+            if unused := [name for name in recipe.models if name not in plan]:
+                screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
+            work = Run(folder, corpus, screen)
+            untrained = {} if any(map(work.is_trained, plan)) else check_stages(work)
+            for name in plan:
+                folder.once(model_step(name), partial(train_model, work, name, untrained))
+            return _deliver(work)
+    except KeyboardInterrupt:
+        screen.line(f"\nstopped; to go on from here, give the same recipe and --out {out} again")
+        raise
+
+
+def _deliver(work: Run) -> Metrics:
+    from tfdistil.pipeline.finalize import deliver
+
+    return deliver(work)
+
+
+def train_model(
+    work: Run, name: str, untrained: MutableMapping[str, ModelRecord] | None = None
+) -> dict[str, Any]:
+    """Make a model as the recipe says, train it through its stages and save it.
+
+    Args:
+        work: the models that it needs are trained.
+        name: of the model.
+        untrained: models that are made already; this one is taken out, so that it can be freed.
+    """
+    work.screen.line(name)
+    made = {name: untrained.pop(name)} if untrained and name in untrained else {}
+    models = Models(work.recipe, work.corpus, work.base, _trained(work), made)
+    record = models[name]
+    for fact, count in record.facts.items():
+        work.screen.line(f"  {fact.replace('_', ' ')} {count:,}")
+    facts: dict[str, Any] = {
+        "parameters": record.model.count_params(),
+        "inputs": record.facts,
+        "answers": _answers(work, name, record),
+    }
+    schedule = schedule_of(work, models, name)
+    facts |= train_shorthands(work, name, record, schedule)
+    schedule.run(work.recipe.stages_of(name))
+    facts["phases"] = [asdict(result) for result in schedule.done.get(name, [])]
+    with new_folder(work.folder.path / model_step(name)) as target:
+        save_model(record, work.corpus.task, target)
+    return facts
+
+
+def _answers(work: Run, name: str, record: ModelRecord) -> bool:
+    """Whether a model's head scores the task, as that of a masked language model does not."""
+    outputs = {output.name for output in work.corpus.task.outputs}
+    return outputs <= set(record.model.outputs_of(work.recipe.head_of(name)))
+
+
+def _must_answer(recipe: Recipe) -> list[str]:
+    """What is fine-tuned, becomes a file, is a baseline, or has the scores that are reported."""
+    files = [name for name, spec in recipe.deliveries.items() if spec.tflite is not False]
+    wanted = {recipe.main, *files, *recipe.baselines()}
+    entries = recipe.entries
+    return [n for n in recipe.plan() if n in wanted or getattr(entries[n], "fine_tune", False)]
+
+
+def _trained(work: Run) -> Callable[[str], ModelRecord | None]:
+    return lambda name: work.model(name) if work.is_trained(name) else None
+
+
+def check_stages(
+    work: Run, made: Mapping[str, ModelRecord] | None = None
+) -> dict[str, ModelRecord]:
+    """Find out what the schedule asks for in vain now, not after hours of fine-tuning.
+
+    Args:
+        work: nothing is written to its folder.
+        made: models that are made already, trained or not.
+
+    Returns:
+        The encoders of the recipe as they are before training.
+
+    Raises:
+        RecipeError: a model or a stage that does not fit, see `bind_stage`, or a run whose
+            scores no model gives.
+    """
+    models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
+    check_tables(work.recipe, models, work.base)
+    for name in work.recipe.plan():
+        models[name]
+    for name in _must_answer(work.recipe):
+        if not _answers(work, name, models[name]):
+            raise RecipeError(
+                f"models.{name} is fine-tuned or delivered for the task, but its head "
+                f"{work.recipe.head_of(name)!r} does not score it; give it a linear head, first of "
+                "its heads"
+            )
+    sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
+    for name in work.recipe.plan():
+        for stage in work.recipe.stages_of(name):
+            bind_stage(stage, models, sets, task, work.recipe.head_of(name))
+    specs = work.recipe.entries
+    return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}

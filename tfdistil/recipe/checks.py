@@ -1,0 +1,196 @@
+"""Whether the parts of a recipe go together."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tfdistil.recipe.schema.graph import MisplacedError
+from tfdistil.recipe.schema.models import BaselineSpec, DerivedSpec, StudentSpec
+from tfdistil.recipe.schema.stages import StageSpec
+
+if TYPE_CHECKING:
+    from tfdistil.recipe.recipe import Recipe
+
+BASELINE = "baseline"
+"""The model that ``baseline: true`` stands for."""
+TUNING = re.compile(r"fine_tune|cool_down|rate_\d+|pretrain|labels_only")
+"""Names of the stages that entries of ``models`` ask for by themselves."""
+
+
+def check_recipe(recipe: Recipe) -> None:
+    """Find whether the parts of a recipe go together, as far as the recipe tells.
+
+    Raises:
+        ValueError: they do not; a `MisplacedError` says which key is to be changed.
+    """
+    few = recipe.data.low_resource
+    if few is not None and few.per == "class" and recipe.task.kind == "tags":
+        raise ValueError(
+            "data.low_resource.per: class needs sentences with a class, which task tags does "
+            "not have; use per: language"
+        )
+    names = [stage.name for stage in recipe.distill]
+    if len(set(names)) < len(names):
+        raise ValueError(f"stage names must be unique, got {', '.join(names)}")
+    if BASELINE in recipe.models and recipe.baseline:
+        raise MisplacedError(
+            f"{BASELINE!r} is the model that baseline: true makes; choose another name, or "
+            "set baseline: false",
+            *("models", BASELINE),
+        )
+    for name in recipe.models:
+        _check_origin(recipe, name)
+    for name in recipe.models:
+        _check_circle(recipe, name)
+    for name in recipe.models:
+        _check_model(recipe, name)
+    for number, stage in enumerate(recipe.distill):
+        _check_stage(recipe, number, stage)
+    if not recipe.deliver and "student" not in recipe.models:
+        raise ValueError(
+            "models has no 'student', so say what is delivered, as in "
+            f"deliver: {{{next(iter(recipe.models))}: {{tflite: true}}}}"
+        )
+    for name in recipe.deliver:
+        _check_delivery(recipe, name)
+    for name in recipe.deliveries:
+        _check_head(recipe, name)
+        _check_is_trained(recipe, name)
+    recipe.plan()
+
+
+def _origin(recipe: Recipe, name: str) -> tuple[str, str] | None:
+    """The key by which an entry names another one, and that one."""
+    spec = recipe.models[name]
+    if isinstance(spec, DerivedSpec):
+        return "from", spec.from_
+    return ("baseline_of", spec.baseline_of) if isinstance(spec, BaselineSpec) else None
+
+
+def _check_origin(recipe: Recipe, name: str) -> None:
+    origin = _origin(recipe, name)
+    if origin is not None and origin[1] not in recipe.models:
+        key, other = origin
+        raise MisplacedError(
+            f"models.{name} has {key}: {other!r}, which is no model; there are "
+            f"{', '.join(recipe.models)}",
+            *("models", name, key),
+        )
+
+
+def _check_circle(recipe: Recipe, name: str) -> None:
+    seen = [name]
+    while (origin := _origin(recipe, seen[-1])) is not None:
+        key, other = origin
+        if other in seen:
+            circle = " begins as ".join((*seen, other))
+            raise MisplacedError(circle, "models", seen[-1], key)
+        seen.append(other)
+
+
+def _check_model(recipe: Recipe, name: str) -> None:
+    spec = recipe.models[name]
+    for number, change in enumerate(spec.apply if isinstance(spec, DerivedSpec) else ()):
+        if change.kind == "reduce_vocabulary" and recipe.task.continuation:
+            raise MisplacedError(
+                f"models.{name}.apply.{number}: reduce_vocabulary makes other pieces of words, "
+                "and with task.continuation: true models are compared piece by piece; set "
+                "continuation: false, which compares them word by word",
+                *("models", name, "apply", number),
+            )
+    if isinstance(spec, BaselineSpec) and not recipe.stages_of_lineage(spec.baseline_of):
+        raise MisplacedError(
+            f"models.{name} is the baseline of {spec.baseline_of!r}, which no stage trains",
+            *("models", name, "baseline_of"),
+        )
+    if not isinstance(spec, StudentSpec):
+        return
+    encoder, named = recipe.models.get(spec.encoder), "encoder" in spec.model_fields_set
+    if named and encoder is None:
+        raise MisplacedError(
+            f"models.{name} takes its pieces from {spec.encoder!r}, which is no model; there "
+            f"are {', '.join(recipe.models)}",
+            *("models", name, "encoder"),
+        )
+    if named and isinstance(recipe.root_spec(spec.encoder), StudentSpec):
+        raise MisplacedError(
+            f"models.{name} takes its pieces from {spec.encoder!r}, which must be an encoder, "
+            "with a checkpoint or scratch",
+            *("models", name, "encoder"),
+        )
+    pretrained = spec.embedding.of == "pretrained"
+    if pretrained and getattr(encoder, "checkpoint", None) is None:
+        raise MisplacedError(
+            f"models.{name}.embedding.of: pretrained needs an encoder with a checkpoint",
+            *("models", name, "embedding", "of"),
+        )
+
+
+def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
+    for key, name in (("student", stage.student), ("teacher", stage.teacher)):
+        if name is not None and name not in recipe.models:
+            advice = "; set teacher: null if it learns from labels" if key == "teacher" else ""
+            raise MisplacedError(
+                f"stage {stage.name!r} has the {key} {name!r}; there are the models "
+                f"{', '.join(recipe.models)}{advice}",
+                *("distill", number, key),
+            )
+    if stage.teacher == stage.student:
+        raise MisplacedError(
+            f"stage {stage.name!r} has {stage.student!r} as its student and as its teacher; "
+            "set teacher: null if it learns from labels",
+            *("distill", number, "student"),
+        )
+    spec = recipe.models[stage.student]
+    if isinstance(spec, BaselineSpec):
+        raise MisplacedError(
+            f"stage {stage.name!r} trains {stage.student!r}, which is a baseline and learns "
+            "from the labels alone",
+            *("distill", number, "student"),
+        )
+    if not isinstance(spec, StudentSpec) and TUNING.fullmatch(stage.name):
+        raise MisplacedError(
+            f"stage {stage.name!r} has the name of a stage that the entry of "
+            f"{stage.student!r} in models may ask for; choose another name",
+            *("distill", number, "name"),
+        )
+    if isinstance(recipe.root_spec(stage.student), StudentSpec):
+        known = recipe.heads_of(stage.student)
+        heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
+        for head in sorted(set(heads) - set(known)):
+            raise ValueError(
+                f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
+                f"has {list(known)}"
+            )
+
+
+def _check_delivery(recipe: Recipe, name: str) -> None:
+    if name not in recipe.models:
+        raise MisplacedError(
+            f"deliver names {name!r}, which is no model; there are {', '.join(recipe.models)}",
+            *("deliver", name),
+        )
+    root = recipe.root_spec(name)
+    if recipe.deliver[name].checkpoint and isinstance(root, StudentSpec):
+        raise MisplacedError(
+            f"deliver.{name}.checkpoint needs an encoder, but {name!r} is a {root.kind}; it "
+            "can be delivered as tflite: true",
+            *("deliver", name, "checkpoint"),
+        )
+
+
+def _check_head(recipe: Recipe, name: str) -> None:
+    if recipe.deliveries[name].tflite is False:
+        return
+    head, known = recipe.export_of(name).head, recipe.heads_of(name)
+    if head is not None and head not in known:
+        raise ValueError(f"export.head {head!r} is no head of {name!r}; it has {', '.join(known)}")
+
+
+def _check_is_trained(recipe: Recipe, name: str) -> None:
+    specs = [recipe.spec_of(one) for one in recipe.lineage(name)]
+    tuned = any(isinstance(s, BaselineSpec) or getattr(s, "fine_tune", False) for s in specs)
+    is_student = isinstance(recipe.root_spec(name), StudentSpec)
+    if is_student and not tuned and not recipe.stages_of_lineage(name):
+        raise MisplacedError(f"no stage trains {name!r}, which is delivered", "distill")

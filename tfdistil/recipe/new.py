@@ -1,0 +1,214 @@
+"""A first recipe for someone's own data, with comments that say what to change."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from tfdistil.data.source import Source, load
+from tfdistil.data.suggest import suggest
+from tfdistil.recipe.loading import find_recipe, parse_recipe
+from tfdistil.recipe.schema.models import FineTuneSpec
+
+TEACHER = "bert-base-multilingual-cased"
+BATCH = 64
+PASSES = 10
+DEV, MOST_DEV = 200, 0.25
+"""Sentences to select on where there is no dev file, and the share of train they may be at most: a
+few dozen cannot tell a better model from luck."""
+FEWEST_UPDATES = 2000
+"""Of a small set, ten passes would be over before a BiLSTM has learnt anything."""
+
+COMMENTS = {
+    "name": "title of the report",
+    "task": "tags | intent_slots | classes | pair",
+    "data": "paths are relative to this file; formats and options: docs/data.md",
+    "models": "the teacher may be a Hugging Face folder or hub id; the student is what you ship;\n"
+    "fine_tune: both rates are tried, the better one is used; updates is the most, dev not\n"
+    "rising for `patience` checks ends it; `minutes: 60` would end it by the clock;",
+    "distill": "stages in order; they learn gold labels and the teacher's predictions;",
+    "export": "int8 runs on every phone; max_drop is how many points it may cost",
+    "benchmark": "times the file and the teacher in the same runtime",
+    "seed": "same seed, same result on the same machine",
+}
+
+
+@dataclass(frozen=True)
+class _Student:
+    """What a student adds to a recipe: its models and stages, and what the comments say of them."""
+
+    models: Callable[[], dict[str, Any]]
+    stages: Callable[[list[str], int], list[dict[str, Any]]]
+    comments: Mapping[str, str]
+
+
+def _bilstm() -> dict[str, Any]:
+    return {
+        "student": {
+            "kind": "bilstm",
+            "width": 200,
+            "prune_vocabulary": True,
+            "embedding": {"width": 128, "init": "svd"},
+            "dropout": 0.2,
+        }
+    }
+
+
+def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    steps = -(-sentences // BATCH)
+    return [
+        {
+            "name": "joint",
+            "groups": ["heads", "encoder"],
+            "terms": [
+                {"loss": "cross_entropy", "stream": "train"},
+                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
+            ],
+            "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
+            "batch_size": BATCH,
+            "stop": {
+                "updates": max(FEWEST_UPDATES, PASSES * steps),
+                "every": min(max(50, steps), 500),
+                "patience": 5,
+            },
+        }
+    ]
+
+
+def _pqrnn() -> dict[str, Any]:
+    return {**_shipped()["models"]}
+
+
+def _float_then_quantized(pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    del sentences  # the shipped recipe counts updates
+    stages = []
+    for stage in _shipped()["distill"]:
+        terms = [
+            {**term, "stream": _drawn([name for name in term["stream"] if name in pool])}
+            for term in stage["terms"]
+        ]
+        stages.append({**stage, "terms": terms})
+    return stages
+
+
+def _shipped() -> dict[str, Any]:
+    """The models and stages of ``base: pqrnn``, without its comments."""
+    return YAML(typ="safe").load(find_recipe("pqrnn").read_text("utf-8"))
+
+
+def _drawn(pool: list[str]) -> str | list[str]:
+    return [*pool] if pool[1:] else pool[0]
+
+
+STUDENTS = {
+    "bilstm": _Student(
+        _bilstm,
+        _one_stage,
+        {
+            "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
+            "smaller file,\nfor half a point to a point on words that are in neither",
+            "distill": "groups leaves the embeddings out: they stay the teacher's",
+        },
+    ),
+    "pqrnn": _Student(
+        _pqrnn,
+        _float_then_quantized,
+        {
+            "models": "a pqrnn hashes words and has no vocabulary: 2 MB (docs/pqrnn.md)",
+            "distill": "first in float, then rounding as the file will, at last with the\n"
+            "statistics of normalisation at rest, as on the device",
+        },
+    ),
+}
+
+
+def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
+    path = os.path.relpath(found.path, recipe_folder)
+    line: dict[str, Any] = {"path": path, "format": found.format}
+    if found.options:
+        line["options"] = dict(found.options)
+    return line
+
+
+def _count(source: Source) -> int:
+    return len(load([source], errors="collect").examples)
+
+
+def new_recipe(
+    task: str,
+    out: Path,
+    train: Path,
+    dev: Path | None = None,
+    test: Path | None = None,
+    transfer: Path | None = None,
+    teacher: str = TEACHER,
+    student: str = "bilstm",
+) -> str:
+    """The text of a recipe for these files, checked to be valid.
+
+    Args:
+        task: ``tags``, ``intent_slots``, ``classes`` or ``pair``.
+        out: where it will be written; paths in it are relative to that.
+        train, dev, test: labelled files; without dev a tenth of train is set aside, of
+            small sets up to a quarter.
+        transfer: unlabelled text for the teacher to speak on; without it distillation has only
+            the training sentences.
+        teacher: a Hugging Face folder or hub id.
+        student: one of `STUDENTS`.
+
+    Raises:
+        DataError: a file whose format or columns cannot be told.
+    """
+    folder = out.resolve().parent
+    paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
+    sources = {name: suggest(path.resolve()) for name, path in paths.items() if path is not None}
+    data = CommentedMap({name: [_line(source, folder)] for name, source in sources.items()})
+    sentences = _count(sources["train"])
+    if dev is None:
+        data["dev_fraction"] = round(min(max(0.1, DEV / max(1, sentences)), MOST_DEV), 2)
+    checkpoint = Path(teacher)
+    if checkpoint.is_dir():
+        teacher = os.path.relpath(checkpoint.resolve(), folder)
+    pool = ["train"]
+    if task in ("tags", "intent_slots"):
+        data["augment"] = {"kind": "slot_substitution", "times": 2}
+        sentences *= 3
+        pool.append("augmented")
+    if transfer is not None:
+        pool.append("transfer")
+        sentences += _count(sources["transfer"])
+    tuning = FineTuneSpec()
+    tree = CommentedMap(
+        name=out.stem,
+        task=task,
+        data=data,
+        models={
+            "teacher": {
+                "checkpoint": teacher,
+                "fine_tune": tuning.model_dump(include={"learning_rate", "updates", "patience"}),
+            },
+            **STUDENTS[student].models(),
+        },
+        distill=STUDENTS[student].stages(pool, sentences),
+        export={"quantize": "int8", "max_drop": 0.5},
+        benchmark={"queries": 1000},
+        seed=13,
+    )
+    for key, text in COMMENTS.items():
+        text = "\n".join(filter(None, [text, STUDENTS[student].comments.get(key)]))
+        tree.yaml_set_comment_before_after_key(key, before=text)
+    yaml = YAML()
+    yaml.default_flow_style = None
+    yaml.width = 100
+    stream_out = io.StringIO()
+    yaml.dump(tree, stream_out)
+    text = stream_out.getvalue()
+    parse_recipe(YAML().load(text), str(out))
+    return text

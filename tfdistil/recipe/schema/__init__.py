@@ -1,0 +1,1 @@
+"""The parts of a recipe; the whole is `tfdistil.recipe.recipe.Recipe`."""

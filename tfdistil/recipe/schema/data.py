@@ -1,0 +1,115 @@
+"""Recipes: where the sentences come from, and what is predicted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from tfdistil.recipe.schema.parts import Float, Int, OpenPart, Option, Part, Whole
+
+MOST_SENTENCES = 10**7
+"""That the built-in corpus makes of a split."""
+
+
+class SourceSpec(Part):
+    """One file or folder of data."""
+
+    path: str = Field(description="file or folder, relative to the recipe")
+    format: str | None = Field(None, description="reader; guessed from the name when left out")
+    language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
+    options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
+    label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
+    repair: Literal["iob2"] | None = Field(None, description="`iob2` fixes orphan `I-` tags")
+    limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
+
+
+class DemoSpec(Part):
+    """The built-in demo corpus instead of files."""
+
+    kind: Literal["intent_slots", "tags", "classes"] = Field(description="labels to generate")
+    languages: list[str] = Field(
+        ["en", "es", "de", "hi", "ja"], min_length=1, description="languages"
+    )
+    train: Whole = Field(4000, ge=1, le=MOST_SENTENCES, description="labelled sentences")
+    dev: Whole = Field(600, ge=1, le=MOST_SENTENCES, description="sentences to select on")
+    test: Whole = Field(1000, ge=1, le=MOST_SENTENCES, description="sentences to report on")
+    transfer: Whole = Field(12000, ge=0, le=MOST_SENTENCES, description="unlabelled sentences")
+
+
+class AugmentSpec(OpenPart):
+    """Unlabelled sentences made from train and from what those before it made: docs/data.md.
+
+    More keys are options of the kind.
+    """
+
+    kind: str = Field(description="a registered augmentation, such as `slot_substitution`")
+    times: Float = Field(
+        3.0, gt=0, le=1000, description="sentences to make, as a multiple of train"
+    )
+
+
+class LowResourceSpec(Part):
+    """A few labelled sentences instead of all: XtremeDistil's low-resource setting.
+
+    The other sentences of train become transfer text, without their labels.
+    """
+
+    samples: Int = Field(100, ge=1, description="labelled sentences kept of each")
+    per: Literal["language", "class"] = Field(
+        "language", description="of each what; `class` (or intent) where sentences have one"
+    )
+
+
+class DataSpec(Part):
+    """Where the sentences come from."""
+
+    train: list[SourceSpec] = Field([], description="labelled, to learn from")
+    dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
+    test: list[SourceSpec] = Field([], description="labelled, to report on")
+    transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
+    augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
+    demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
+    languages: list[str] | None = Field(
+        None, min_length=1, description="of all sets, use these alone; none: all"
+    )
+    low_resource: LowResourceSpec | None = Field(
+        None, description="see low_resource; none: all of train"
+    )
+    dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    unknown_labels: Literal["miss", "error"] = Field(
+        "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
+    )
+    transfer_limit: Int | None = Field(
+        None, ge=1, description="use so many transfer sentences, those of low_resource included"
+    )
+    splitter: Literal["unicode", "whitespace"] = Field(
+        "unicode", description="how raw text becomes words"
+    )
+
+    @field_validator("augment", mode="before")
+    @classmethod
+    def _one_alone(cls, value: Any) -> Any:
+        if value is None:  # as `--set data.augment=null`
+            return []
+        return [value] if isinstance(value, Mapping) else value
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> DataSpec:
+        if (self.demo is None) == (not self.train):
+            raise ValueError("give either train: files or demo:, not both and not neither")
+        return self
+
+
+class TaskSpec(Part):
+    """What is predicted."""
+
+    kind: Literal["tags", "intent_slots", "classes", "pair"] = Field(description="the task")
+    continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
+
+    @model_validator(mode="after")
+    def _has_tags(self) -> TaskSpec:
+        if self.continuation and self.kind not in ("tags", "intent_slots"):
+            raise ValueError(f"continuation: true needs a task with tags, not {self.kind}")
+        return self

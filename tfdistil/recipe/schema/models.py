@@ -1,0 +1,361 @@
+"""Recipes: teachers and students."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from tfdistil.recipe.schema.parts import (
+    MOST_UPDATES,
+    Float,
+    Name,
+    OpenPart,
+    Part,
+    Rows,
+    Seed,
+    Size,
+    Updates,
+    Whole,
+)
+from tfdistil.recipe.schema.stages import NoiseSpecs
+
+MOST_LAYERS = 1000
+MOST_PIECES = 10**7
+
+
+class EmbeddingSpec(Part):
+    """The student's word embeddings."""
+
+    width: Size = Field(50, description="E")
+    init: Literal["random", "svd", "pca_ppa", "teacher", "vectors"] = Field(
+        "svd",
+        description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
+    )
+    of: Literal["tuned", "pretrained"] = Field(
+        "tuned", description="which table of the teacher's: after fine-tuning or the checkpoint's"
+    )
+    directions: Size = Field(14, description="d of `pca_ppa`, 14 or 17 in XtremeDistil")
+    vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> EmbeddingSpec:
+        if (self.init == "vectors") != (self.vectors is not None):
+            raise ValueError("init: vectors and vectors: FILE go together")
+        return self
+
+
+class HashingSpec(Part):
+    """The ternary features of a word, for students that read hashes: docs/projection.md."""
+
+    families: dict[str, Size] = Field(
+        {"murmur": 1024}, min_length=1, description="hash family to its features"
+    )
+    map: str = Field("operator", description="two bits to a ternary value")
+    normalization: Literal["nfc", "none"] = Field("nfc", description="of the code points")
+    lowercase: bool = Field(True, description="fold case")
+    capitalization: bool = Field(False, description="two features that tell of capitals")
+    eos: bool = Field(False, description="a token after the last word")
+
+
+AUTO_RATES = (1e-4, 3e-4, 1e-3)
+"""The peaks that ``fine_tune: auto`` tries."""
+
+_Rate = Annotated[Float, Field(gt=0)]
+
+
+def _rate_branch(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "<pool>"
+    return "<one>" if isinstance(value, int | float) else None
+
+
+class FineTuneSpec(Part):
+    """How the teacher learns the task: cross-entropy on train until dev stops rising."""
+
+    learning_rate: Annotated[
+        Annotated[_Rate, Tag("<one>")]
+        | Annotated[tuple[_Rate, ...], Field(min_length=1), Tag("<pool>")],
+        Discriminator(
+            _rate_branch,
+            custom_error_type="learning_rate",
+            custom_error_message="Input should be a learning rate or a list of them",
+        ),
+    ] = Field(
+        (5e-4, 2e-4),
+        description="peak, of the heads; of a list, each is tried on a tenth of the budget, at "
+        "most 400 updates, and training continues with the best on dev (`fine_tune: auto`: 1e-4, "
+        "3e-4, 1e-3)",
+    )
+    layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
+    warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
+    updates: Updates = Field(
+        6000, description="optimizer steps at the most, of the rate that is used"
+    )
+    epochs: Updates | None = Field(None, description="passes over train at the most; none: any")
+    minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
+    patience: Updates | None = Field(
+        3, description="checks of dev without a rise until the rate falls; none: never early"
+    )
+    cool_down: Float = Field(
+        0.5, ge=0, le=1, description="updates spent falling to 0, as a share of those before"
+    )
+    weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
+    batch_size: Rows = Field(32, description="rows in a step")
+    noise: NoiseSpecs = Field(
+        [], description="what changes the batches, as in a stage, such as `word_dropout`"
+    )
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The learning rates to try."""
+        rate = self.learning_rate
+        return rate if isinstance(rate, tuple) else (rate,)
+
+    def budget(self, steps: int) -> int:
+        """Updates at the most where a pass over train has so many."""
+        return self.updates if self.epochs is None else min(self.updates, self.epochs * steps)
+
+
+class PretrainSpec(Part):
+    """Masked-language pre-training on the sentences of train and transfer, without labels."""
+
+    updates: Updates = Field(2000, description="optimizer steps")
+    learning_rate: Float = Field(1e-3, gt=0, description="peak")
+    batch_size: Rows = Field(64, description="rows in a step")
+    probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
+
+
+class ScratchSpec(Part):
+    """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
+
+    layers: Whole = Field(4, ge=1, le=MOST_LAYERS, description="blocks")
+    width: Size = Field(128, description="hidden size")
+    heads: Size = Field(4, description="attention heads, which divide width")
+    inner: Size = Field(512, description="feed-forward size")
+    vocabulary: Whole = Field(4000, ge=100, le=MOST_PIECES, description="word pieces")
+    lowercase: bool = Field(False, description="fold case in the tokenizer")
+    pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> ScratchSpec:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads")
+        return self
+
+
+def _auto(_: str) -> FineTuneSpec:
+    return FineTuneSpec(learning_rate=AUTO_RATES)
+
+
+def _fine_tune_branch(value: Any) -> str | None:
+    if value is False:
+        return "<false>"
+    if value == "auto":
+        return "<auto>"
+    return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
+
+
+FineTune = Annotated[
+    Annotated[FineTuneSpec, Tag("<mapping>")]
+    | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
+    | Annotated[Literal[False], Tag("<false>")],
+    Discriminator(
+        _fine_tune_branch,
+        custom_error_type="fine_tune",
+        custom_error_message="Input should be a mapping, auto or false",
+    ),
+]
+
+
+class HeadPart(OpenPart):
+    """What a head is. Keys beyond the named one are options of its kind."""
+
+    kind: str = Field("linear", description="a registered kind of head")
+
+
+def _bare_kind(value: Any) -> Any:
+    return {"kind": value} if isinstance(value, str) else value
+
+
+_NamedHead = Annotated[HeadPart, BeforeValidator(_bare_kind)]
+
+
+def _heads_branch(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "<names>"
+    return "<kinds>" if isinstance(value, Mapping) else None
+
+
+Heads = Annotated[
+    Annotated[list[Name], Field(min_length=1), Tag("<names>")]
+    | Annotated[dict[Name, _NamedHead], Field(min_length=1), Tag("<kinds>")],
+    Discriminator(
+        _heads_branch,
+        custom_error_type="heads",
+        custom_error_message="Input should be a list of names, or names each with a kind of head",
+    ),
+]
+
+
+def kinds_of(heads: list[str] | Mapping[str, HeadPart]) -> dict[str, dict[str, Any]]:
+    """The heads of an entry as plain data: each name with its kind and the options of that."""
+    named = heads if isinstance(heads, Mapping) else dict.fromkeys(heads, HeadPart())
+    return {name: part.model_dump() for name, part in named.items()}
+
+
+class EncoderSpec(Part):
+    """A BERT-family encoder, such as the `teacher` that students learn from."""
+
+    checkpoint: str | None = Field(None, description="Hugging Face folder or hub id")
+    scratch: ScratchSpec | None = Field(None, description="make one from scratch instead")
+    fine_tune: FineTune = Field(
+        FineTuneSpec(),
+        description="`auto` tries a wide range of learning rates; `false` for a checkpoint that is "
+        "tuned to the task already",
+    )
+    heads: Heads = Field(
+        ["logits"], description="named heads; a mapping gives each its kind: `{logits: mlm}`"
+    )
+    attention: bool = Field(
+        False, description="also give attention maps, `attention/N`, for losses that read them"
+    )
+    max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
+    seed: Seed | None = Field(
+        None,
+        description="of its training; none: that of the recipe. With a number, students of "
+        "several seeds learn from one teacher",
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> EncoderSpec:
+        if (self.checkpoint is None) == (self.scratch is None):
+            raise ValueError("give either checkpoint: or scratch:, not both and not neither")
+        return self
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "scratch" if self.checkpoint is None else "checkpoint"
+
+
+class TokenizerSpec(Part):
+    """A WordPiece vocabulary of the student's own, made from train, transfer and augmented text."""
+
+    vocabulary: Whole = Field(8000, ge=100, le=MOST_PIECES, description="word pieces")
+    lowercase: bool = Field(False, description="fold case")
+
+
+class BaselineSpec(Part):
+    """Another model once more, trained on the labels alone: what distillation is measured against.
+
+    Same seed, initial weights, layer groups and number of updates.
+    """
+
+    baseline_of: Name = Field(description="the model that stages train")
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "baseline_of"
+
+
+class TransformSpec(OpenPart):
+    """A change of a model. Keys beyond the named one are options of the transform."""
+
+    kind: str = Field(description="a registered transform")
+
+
+class DerivedSpec(Part):
+    """A model that begins as another one, once that is trained."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    from_: Name = Field(alias="from", description="the model whose weights it begins with")
+    apply: list[TransformSpec] = Field(
+        [], description="what is changed, in order; a bare word is a transform's kind"
+    )
+    fine_tune: FineTune = Field(
+        False, description="train it on the labels until dev stops rising, before its stages"
+    )
+
+    @field_validator("apply", mode="before")
+    @classmethod
+    def _bare_words(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [{"kind": item} if isinstance(item, str) else item for item in value]
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "from"
+
+
+class StudentSpec(OpenPart):
+    """A small model. Keys beyond the named ones are arguments of the student's constructor."""
+
+    kind: str = Field(description="a registered student")
+    encoder: Name = Field(
+        "teacher", description="the encoder whose pieces, word vectors and width it takes"
+    )
+    tokenizer: TokenizerSpec | None = Field(None, description="see tokenizer; none: the teacher's")
+    prune_vocabulary: bool = Field(
+        True,
+        description="keep only those of the teacher's pieces that train, transfer and augmented "
+        "text need",
+    )
+    embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
+    hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
+    projection: bool = Field(False, description="projection to the teacher's width")
+    projection_activation: Literal["gelu", "linear"] = Field(
+        "gelu", description="of the projection; `linear` for `hidden_mse`, since GELU stays > -0.17"
+    )
+    head_input: Literal["projection", "hidden"] = Field("hidden", description="what heads read")
+    heads: Heads = Field(
+        ["labels"], description="named heads; a mapping gives each its kind: `{labels: linear}`"
+    )
+    max_length: Size = Field(128, ge=8, description="pieces in a window")
+
+    @model_validator(mode="after")
+    def _has_projection(self) -> StudentSpec:
+        if others := self.options.keys() & {"from", "apply", "baseline_of"}:
+            raise ValueError(f"an entry has kind: or {min(others)}:, not both")
+        if self.projection_activation == "linear" and not self.projection:
+            raise ValueError("projection_activation: linear needs projection: true")
+        if self.head_input == "projection" and not self.projection:
+            raise ValueError("head_input: projection needs projection: true")
+        return self
+
+    @property
+    def origin(self) -> str:
+        """The key that says where it comes from."""
+        return "kind"
+
+
+def _model_kind(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        kinds = {StudentSpec: "<student>", DerivedSpec: "<derived>", BaselineSpec: "<baseline>"}
+        return kinds.get(type(value), "<encoder>")
+    keys = value if isinstance(value, Mapping) else {}
+    kinds_by_key = {"kind": "<student>", "from": "<derived>", "baseline_of": "<baseline>"}
+    return next((kind for key, kind in kinds_by_key.items() if key in keys), "<encoder>")
+
+
+ModelSpec = Annotated[
+    Annotated[EncoderSpec, Tag("<encoder>")]
+    | Annotated[StudentSpec, Tag("<student>")]
+    | Annotated[DerivedSpec, Tag("<derived>")]
+    | Annotated[BaselineSpec, Tag("<baseline>")],
+    Discriminator(_model_kind),
+]

@@ -1,1 +1,0 @@
-"""The parts of a recipe; the whole is `tfdistil.recipe.Recipe`."""

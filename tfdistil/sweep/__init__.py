@@ -1,0 +1,1 @@
+"""Many runs of one recipe: their points, named variants, running them."""
