@@ -22,18 +22,18 @@ class TransformerSize:
 
     Attributes:
         layers: number of Transformer layers.
-        width: of the hidden states.
+        hidden_dim: of the hidden states.
         heads: attention heads.
-        inner: width of the feed-forward layers.
+        intermediate_dim: width of the feed-forward layers.
         vocabulary: rows of the embedding table.
         positions: rows of the position table.
         labels: size of the word-level head.
     """
 
     layers: int
-    width: int
+    hidden_dim: int
     heads: int
-    inner: int
+    intermediate_dim: int
     vocabulary: int
     positions: int = 512
     labels: int = 9
@@ -59,7 +59,7 @@ class TransformerShape(keras.Model):
         super().__init__()
         self.size = size
         self._seeds = itertools.count(seed)
-        d, inner = size.width, size.inner
+        d, inner = size.hidden_dim, size.intermediate_dim
         self.words = self._weight("words", size.vocabulary, d)
         self.place = self._weight("positions", size.positions, d)
         self.segment = self._weight("segments", 2, d)
@@ -86,18 +86,18 @@ class TransformerShape(keras.Model):
         return kernel, self._weight(f"{name}_bias", outputs)
 
     def _norm(self, name: str) -> tuple[Any, Any]:
-        width = (self.size.width,)
+        width = (self.size.hidden_dim,)
         scale = self.add_weight(shape=width, initializer="ones", name=f"{name}_scale")
         return scale, self._weight(f"{name}_shift", *width)
 
     def call(self, input_ids: Any) -> tuple[Any, Any]:
-        """Word logits ``[B, T, labels]`` and the pooled first position ``[B, width]``.
+        """Word logits ``[B, T, labels]`` and the pooled first position ``[B, hidden_dim]``.
 
         Args:
             input_ids: int32 ``[B, T]``, both static.
         """
         batch, time = input_ids.shape
-        size, d = self.size, self.size.width
+        size, d = self.size, self.size.hidden_dim
         x = ops.take(self.words, input_ids, axis=0) + self.place[:time] + self.segment[0]
         x = _normalize(ops.reshape(x, (batch * time, d)), *self.norms[0])
 

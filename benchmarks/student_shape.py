@@ -21,7 +21,7 @@ from tfdistil.printable import byte_size
 def student_shape(
     vocabulary: int,
     embedding: int,
-    width: int,
+    hidden_dim: int,
     layers: int | None = None,
     *,
     labels: int = 9,
@@ -33,7 +33,7 @@ def student_shape(
     """Convert a student with a word-level head.
 
     Args:
-        vocabulary, embedding, width: V, E and H.
+        vocabulary, embedding, hidden_dim: V, E and H.
         layers: blocks of a `tfdistil.students.transformer.TransformerStudent`; None: a
             `tfdistil.students.bilstm.BiLSTMStudent`.
         labels: size of the head.
@@ -56,7 +56,7 @@ def student_shape(
     student = build_student(
         vocabulary=vocabulary,
         embedding=embedding,
-        width=width,
+        hidden_dim=hidden_dim,
         outputs={"tags": ("word", labels)},
         seed=seed,
         **of_kind,
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="the .tflite file")
     parser.add_argument("--vocabulary", type=int, default=30_522, help="V (default 30522)")
     parser.add_argument("--embedding", type=int, default=50, help="E (default 50)")
-    parser.add_argument("--width", type=int, default=200, help="H (default 200)")
+    parser.add_argument("--hidden-dim", type=int, default=200, help="H (default 200)")
     parser.add_argument("--layers", type=int, help="blocks of a transformer (default: a BiLSTM)")
     parser.add_argument("--length", type=int, default=32, help="positions per call (default 32)")
     parser.add_argument("--batch", type=int, default=32, help="rows of a batch (default 32)")
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flatbuffer = student_shape(
         given.vocabulary,
         given.embedding,
-        given.width,
+        given.hidden_dim,
         given.layers,
         length=given.length,
         batch=given.batch,

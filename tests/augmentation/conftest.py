@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfdistil.augmentation import AUGMENTATIONS, Workshop, augment
+from tfdistil.augmentation import AUGMENTATIONS, AugmentationContext, augment
 from tfdistil.augmentation.translation import TRANSLATORS
 from tfdistil.data.example import Example
 
@@ -30,10 +30,10 @@ def checkpoint(tmp_path_factory) -> Path:
     tokenizer = train_wordpiece(texts, 200, lowercase=True)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),
-        width=8,
+        hidden_dim=8,
         layers=1,
         attention_heads=2,
-        inner=8,
+        intermediate_dim=8,
         max_positions=16,
         outputs={},
         seed=1,
@@ -61,18 +61,18 @@ def upside_down(monkeypatch):
 
 
 @pytest.fixture
-def workshop(tmp_path, checkpoint, upside_down) -> Workshop:
+def context(tmp_path, checkpoint, upside_down) -> AugmentationContext:
     """With everything an augmentation may use."""
-    return Workshop(tmp_path, checkpoint=str(checkpoint))
+    return AugmentationContext(tmp_path, checkpoint=str(checkpoint))
 
 
 @pytest.fixture
-def make(workshop):
+def make(context):
     """An augmentation with options that let it work."""
 
     def call(kind: str, examples=TRAIN, count: int = 50, seed: int = 1, **options) -> list[Example]:
         options = {**OPTIONS.get(kind, {}), **options}
-        return augment(kind, examples, count, seed, workshop, **options)
+        return augment(kind, examples, count, seed, context, **options)
 
     return call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.augmentation.conftest import TRAIN
-from tfdistil.augmentation import Workshop, augment
+from tfdistil.augmentation import AugmentationContext, augment
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 
@@ -79,9 +79,9 @@ def test_both_texts_of_a_pair(make):
 
 def test_what_is_missing_is_said():
     with pytest.raises(DataError, match="pivoting needs model: FOLDER"):
-        augment("pivoting", TRAIN, 5, 1, Workshop())
+        augment("pivoting", TRAIN, 5, 1, AugmentationContext())
     with pytest.raises(DataError, match="pivoting needs model: FOLDER"):
-        augment("pivoting", TRAIN, 5, 1, Workshop(), model="x")
+        augment("pivoting", TRAIN, 5, 1, AugmentationContext(), model="x")
 
 
 def test_sentences_of_an_unknown_language_are_left_out(make):

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.augmentation.conftest import TRAIN
-from tfdistil.augmentation import AUGMENTATIONS, Workshop, augment
+from tfdistil.augmentation import AUGMENTATIONS, AugmentationContext, augment
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 
@@ -26,7 +26,7 @@ def test_share_is_the_probability_of_a_swap():
     names = [Example((f"name{n}",), ("B-x",)) for n in range(50)]
     first = Example(("hello", "you"), ("O", "B-x"))
     substitute = AUGMENTATIONS["slot_substitution"]
-    made = substitute([first, *names], 51 * 400, Random(1), Workshop(), share=0.5)
+    made = substitute([first, *names], 51 * 400, Random(1), AugmentationContext(), share=0.5)
     swapped = [e.words[1] != "you" for e in made if e.words[0] == "hello"]
     assert len(swapped) == 400
     # a swap may draw the old value again: one in 51

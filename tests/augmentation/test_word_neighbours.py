@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.augmentation.conftest import TRAIN
-from tfdistil.augmentation import Workshop, augment
+from tfdistil.augmentation import AugmentationContext, augment
 from tfdistil.data.example import Example
 from tfdistil.encoders import load_encoder, load_tokenizer
 from tfdistil.errors import DataError
@@ -53,7 +53,7 @@ def test_both_texts_of_a_pair_change(make):
 
 def test_a_teacher_without_a_checkpoint_says_so():
     with pytest.raises(DataError, match="this teacher is made from scratch"):
-        augment("word_neighbours", TRAIN, 5, 1, Workshop())
+        augment("word_neighbours", TRAIN, 5, 1, AugmentationContext())
 
 
 @pytest.mark.parametrize("options", [{"share": 0.0}, {"share": 1.5}, {"neighbours": 0}])

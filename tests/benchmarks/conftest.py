@@ -8,7 +8,9 @@ import pytest
 
 from tfdistil.benchmarks.shapes import TransformerSize, build
 
-TINY = TransformerSize(layers=2, width=16, heads=2, inner=32, vocabulary=60, positions=20, labels=3)
+TINY = TransformerSize(
+    layers=2, hidden_dim=16, heads=2, intermediate_dim=32, vocabulary=60, positions=20, labels=3
+)
 LENGTH, BATCH = 8, 4  # of both files
 
 
@@ -30,7 +32,7 @@ def student_file(tmp_path_factory) -> Path:
     from tfdistil.students import build_student
 
     student = build_student(
-        "bilstm", vocabulary=60, embedding=4, width=6, outputs={"tags": ("word", 3)}, seed=0
+        "bilstm", vocabulary=60, embedding=4, hidden_dim=6, outputs={"tags": ("word", 3)}, seed=0
     )
     entries = {
         name: Entry(*student.export_function(LENGTH, rows))

@@ -15,7 +15,7 @@ BATCH, LENGTH = 4, 8  # of the files of conftest.py
 
 
 def parameters(size: shapes.TransformerSize) -> int:
-    d, inner = size.width, size.inner
+    d, inner = size.hidden_dim, size.intermediate_dim
     tables = (size.vocabulary + size.positions + 2) * d + 2 * d
     layer = 4 * (d * d + d) + d * inner + inner + inner * d + d + 4 * d
     heads = d * d + d + d * size.labels + size.labels
@@ -32,8 +32,8 @@ def test_the_file_holds_every_weight_once(shape_file, tiny):
     model = TransformerShape(tiny)
     assert sum(int(np.prod(w.shape)) for w in model.weights) == parameters(tiny)
     # The converter folds away positions beyond the length and the second segment row.
-    unused = (tiny.positions - LENGTH) * tiny.width + 2 * tiny.width
-    assert parameters(tiny) - unused - 20 * tiny.width <= found.parameters <= parameters(tiny)
+    unused = (tiny.positions - LENGTH) * tiny.hidden_dim + 2 * tiny.hidden_dim
+    assert parameters(tiny) - unused - 20 * tiny.hidden_dim <= found.parameters <= parameters(tiny)
     assert found.operators["online"]["FULLY_CONNECTED"] == 6 * tiny.layers + 2
     assert found.operators["online"]["GELU"] == tiny.layers
     assert found.flex == found.custom == ()
@@ -51,7 +51,7 @@ def test_the_shape_is_a_real_transformer(tiny):
     """The same weights in Keras' own layers give the same hidden states."""
     model = TransformerShape(tiny)
     ids = np.array([[3, 1, 4, 1, 5]], np.int32)
-    d = tiny.width
+    d = tiny.hidden_dim
 
     def norm(x, weights):
         layer = keras.layers.LayerNormalization(epsilon=1e-12)
@@ -108,10 +108,10 @@ def test_run_times_student_teacher_and_reference(student_file, tmp_path, monkeyp
     monkeypatch.setenv("TFDISTIL_CACHE", str(tmp_path / "shapes"))
     teacher = scratch_encoder(
         vocabulary=60,
-        width=8,
+        hidden_dim=8,
         layers=1,
         attention_heads=2,
-        inner=16,
+        intermediate_dim=16,
         max_positions=16,
         outputs={"tags": ("word", 3), "class": ("sequence", 2)},
         seed=0,

@@ -12,7 +12,7 @@ from tfdistil.printable import byte_size
 @pytest.mark.parametrize("kind", [[], ["--layers", "1"]], ids=["bilstm", "transformer"])
 def test_writes_an_int8_graph_of_the_size_asked_for(tmp_path, capsys, kind):
     out = tmp_path / "shape.tflite"
-    sizes = ["--vocabulary", "5000", "--embedding", "6", "--width", "5", "--length", "8"]
+    sizes = ["--vocabulary", "5000", "--embedding", "6", "--hidden-dim", "5", "--length", "8"]
     assert main([str(out), *sizes, *kind]) == 0
     assert f"{out}: {byte_size(out.stat().st_size)}" in capsys.readouterr().out
     inspection = inspect_model(out.read_bytes())

@@ -40,7 +40,7 @@ def pair_file(tmp_path_factory) -> Path:
         "bilstm",
         vocabulary=tokenizer.get_vocab_size(),
         embedding=4,
-        width=4,
+        hidden_dim=4,
         outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
         seed=0,
     )

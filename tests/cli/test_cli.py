@@ -159,11 +159,20 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
     [
         ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, pqrnn"),
         ("models.student.widht=8", "models.student: unknown key 'widht'; besides those of every"),
-        ("models.student.width=0", "models.student: width is a whole number from 1 to 65,536"),
-        ("models.student.width=65536", "models.student: these sizes make 34,"),
+        (
+            "models.student.hidden_dim=0",
+            "models.student: hidden_dim is a whole number from 1 to 65,536",
+        ),
+        ("models.student.hidden_dim=65536", "models.student: these sizes make 34,"),
         ("models.student.vocabulary=5", "models.student: unknown key 'vocabulary'"),
-        ("models.student.embedding.width=33", "models.student: embedding width 33 is outside 1 .."),
-        ("models.student.embedding={width: 16, init: teacher}", "width is 16, but the table's is"),
+        (
+            "models.student.embedding.dim=33",
+            "models.student: embedding dimension 33 is outside 1 ..",
+        ),
+        (
+            "models.student.embedding={dim: 16, init: teacher}",
+            "dimension is 16, but the table's is",
+        ),
         ("models.student.embedding={init: vectors, vectors: none}", "none: cannot be opened"),
         ("distill.joint.terms.1.target_as=odds", "'target_as' is 'odds', expected one of 'logits'"),
         ("data.augment={kind: slot_substitution, share: a lot}", "'share' is 'a lot', expected fl"),
@@ -198,9 +207,12 @@ def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
 def test_a_student_that_cannot_be_made_is_found_before_data_is_read(tiny, capsys):
     missing = ["--set", "data={train: [{path: missing.conll}]}"]
     for assignment, says in (
-        ("models.student.width=0", "models.student: width is a whole number"),
+        ("models.student.hidden_dim=0", "models.student: hidden_dim is a whole number"),
         ("models.student={kind: pqrnn, taps: 0}", "models.student: taps is a whole number"),
-        ("models.student={kind: bilstm, width: 4, dropout: 1}", "models.student: dropout is a n"),
+        (
+            "models.student={kind: bilstm, hidden_dim: 4, dropout: 1}",
+            "models.student: dropout is a n",
+        ),
     ):
         command = ["run", tiny, "--out", "run", *missing, "--set", assignment]
         assert says in fails(capsys, *command)
@@ -302,7 +314,7 @@ def test_data_check_lists_every_broken_line_and_overlap(data, tmp_path, monkeypa
         """\
 task: tags
 data: {train: [{path: train.conll, format: conll}], test: [{path: test.conll, format: conll}]}
-models: {teacher: {checkpoint: x}, student: {kind: bilstm, width: 8}}
+models: {teacher: {checkpoint: x}, student: {kind: bilstm, hidden_dim: 8}}
 distill: [{name: joint, terms: [{loss: cross_entropy}]}]
 """
     )

@@ -26,19 +26,19 @@ def swallow() -> None:
 
 
 def test_what_was_swallowed_is_raised_again():
-    heeded = []
+    noted = []
 
     def work() -> None:
         with Interrupt() as interrupt:
-            interrupt.heed()
-            heeded.append("before")
+            interrupt.raise_if_interrupted()
+            noted.append("before")
             swallow()
-            interrupt.heed()
-            heeded.append("after")
+            interrupt.raise_if_interrupted()
+            noted.append("after")
 
     with pytest.raises(KeyboardInterrupt):
         work()
-    assert heeded == ["before"]
+    assert noted == ["before"]
 
 
 def test_what_nobody_swallows_comes_through_at_once():
@@ -54,7 +54,7 @@ def test_the_handler_is_put_back():
         assert sys.unraisablehook != hook
     assert signal.getsignal(signal.SIGINT) == before
     assert sys.unraisablehook == hook
-    interrupt.heed()
+    interrupt.raise_if_interrupted()
 
 
 def test_what_was_swallowed_last_ends_the_block():
@@ -100,7 +100,7 @@ def test_destructors_are_silent_once_it_came_and_heard_before(monkeypatch):
             assert heard == [KeyError]
             Fragile(press)
             Fragile(fail)
-            interrupt.heed()
+            interrupt.raise_if_interrupted()
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
@@ -112,7 +112,7 @@ def test_an_ignored_signal_stays_ignored():
     try:
         with Interrupt() as interrupt:
             press()
-            interrupt.heed()
+            interrupt.raise_if_interrupted()
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -123,7 +123,7 @@ def test_other_threads_may_use_it():
     def work() -> None:
         try:
             with Interrupt() as interrupt:
-                interrupt.heed()
+                interrupt.raise_if_interrupted()
         except BaseException as error:
             failed.append(error)
 

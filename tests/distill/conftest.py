@@ -147,7 +147,7 @@ def teacher(make_featurizer, labels) -> Model:
     """A one-layer encoder with random weights; sees whole words."""
     encoder = scratch_encoder(
         len(PIECES["words"]),
-        width=8,
+        hidden_dim=8,
         layers=1,
         max_positions=48,
         outputs={"tags": ("word", labels)},

@@ -90,7 +90,7 @@ def test_signals_belong_to_the_term():
             "head": "h",
             "student_signal": "{head}/mlm",
             "teacher_signal": "{teacher_head}/mlm",
-            "align": "piece",
+            "align": "subword",
             "scale": 0.5,
         },
         {
@@ -104,10 +104,14 @@ def test_signals_belong_to_the_term():
     assert (plain.student, plain.teacher, plain.align) == (
         ("labels/slots",),
         ("logits/slots",),
-        "unit",
+        "token",
     )
-    assert (pieces.student, pieces.teacher, pieces.align) == (("h/mlm",), ("logits/mlm",), "piece")
-    assert (pieces.label, pieces.options, pieces.on_pieces) == (
+    assert (pieces.student, pieces.teacher, pieces.align) == (
+        ("h/mlm",),
+        ("logits/mlm",),
+        "subword",
+    )
+    assert (pieces.label, pieces.options, pieces.on_subwords) == (
         "soft_cross_entropy.train",
         {"scale": 0.5},
         True,
@@ -115,12 +119,12 @@ def test_signals_belong_to_the_term():
     assert (states.student, states.teacher, states.options) == (("hidden/3",), ("hidden/9",), {})
 
 
-def test_masked_lm_is_cross_entropy_on_pieces():
+def test_masked_lm_is_cross_entropy_on_subwords():
     (default,) = bind({"loss": "masked_lm"})
-    said = {"student_signal": "{head}/mlm", "target": "mlm", "align": "piece"}
+    said = {"student_signal": "{head}/mlm", "target": "mlm", "align": "subword"}
     (term,) = bind({"loss": "cross_entropy", **said})
     read = [(t.student, t.teacher, t.target, t.align) for t in (default, term)]
-    assert read[0] == read[1] == (("labels/mlm",), (), "mlm", "piece")
+    assert read[0] == read[1] == (("labels/mlm",), (), "mlm", "subword")
 
 
 def test_the_teachers_head_is_its_first_one_or_the_one_named():
@@ -170,7 +174,7 @@ def batch(make_examples, make_rows, task, labels):
     """Six sentences with gold tags and random teacher logits, of which some are unlabelled."""
     rows = make_rows(make_examples(6, seed=4))
     found = RowStream(rows, task.outputs).batch(np.arange(len(rows)), np.random.default_rng(0))
-    teacher = np.random.default_rng(1).normal(size=(*found["units"].shape, labels))
+    teacher = np.random.default_rng(1).normal(size=(*found["tokens"].shape, labels))
     found["teacher/logits/tags"] = teacher.astype(np.float32)
     found["target/tags"][2] = IGNORE
     return found
@@ -192,8 +196,8 @@ def loss_of(distiller: Distiller, batches) -> float:
 def expected(student, batch) -> list[float]:
     """The three terms of `SPECS` in numpy, each a mean over words."""
     signals = student({"input_ids": batch["input_ids"]})["labels/tags"]
-    logits = np.take_along_axis(np.array(signals), batch["units"][..., None], axis=1)
-    real = batch["unit_mask"] == 1
+    logits = np.take_along_axis(np.array(signals), batch["tokens"][..., None], axis=1)
+    real = batch["token_mask"] == 1
     log_q, teacher = log_softmax(logits, axis=-1), batch["teacher/logits/tags"]
     gold = real & (batch["target/tags"] != IGNORE)
     p = np.exp(log_softmax(3.0 * teacher, axis=-1))
@@ -221,7 +225,7 @@ def test_means_over_several_batches_are_those_of_all_units(
     student = make_tagger().model
     rows = make_rows(make_examples(2, seed=5, longest=3))
     small = RowStream(rows, task.outputs).batch([0, 1], np.random.default_rng(0))
-    logits = np.random.default_rng(2).normal(size=(*small["units"].shape, 5)) * 5
+    logits = np.random.default_rng(2).normal(size=(*small["tokens"].shape, 5)) * 5
     size = batch["teacher/logits/tags"].shape[-1]
     small["teacher/logits/tags"] = logits[..., :size].astype(np.float32)
     distiller = Distiller(student, bind(*SPECS, outputs=task.outputs))
@@ -239,7 +243,7 @@ def test_means_over_several_batches_are_those_of_all_units(
 
 
 def padded(array: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """With as many units as another batch."""
+    """With as many tokens as another batch."""
     if array.ndim == 1:
         return array
     width = [(0, 0), (0, like.shape[1] - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]

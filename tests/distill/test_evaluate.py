@@ -34,7 +34,7 @@ def test_each_word_has_the_logits_of_the_window_that_owns_it(make_tagger, rows, 
         words = len(example.words)
         assert logits["tags"].shape == (words, len(task.outputs[0].labels))
         window = tagger.featurizer.encode(example.words)
-        ids = np.concatenate([w.inputs["input_ids"][w.units] for w in window])
+        ids = np.concatenate([w.inputs["input_ids"][w.tokens] for w in window])
         expected = tagger.model({"input_ids": ids[None]})["labels/tags"][0]
         np.testing.assert_allclose(logits["tags"], expected, atol=1e-5)
 
@@ -64,7 +64,7 @@ def test_words_and_texts_of_a_teacher(make_examples, make_featurizer):
     ]
     task = IntentSlots.from_examples(examples)
     heads = {o.name: (o.level, len(o.labels)) for o in task.outputs}
-    teacher = scratch_encoder(20, width=8, layers=1, max_positions=16, outputs=heads, seed=1)
+    teacher = scratch_encoder(20, hidden_dim=8, layers=1, max_positions=16, outputs=heads, seed=1)
     featurizer = make_featurizer("words", 10, token_types=True)
     rows = encode_rows(examples, featurizer, task)
     found = Predictor(teacher, task, "logits").logits(rows)

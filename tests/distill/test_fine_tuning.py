@@ -49,7 +49,7 @@ def test_it_holds_the_rate_until_dev_is_flat_and_then_lets_it_fall():
     assert (hold.optimizer.schedule, down.optimizer.schedule) == ("constant", "linear")
     assert (hold.stop.updates, hold.stop.patience, hold.stop.every) == (4000, 3, 100)
     assert (down.stop.updates, down.stop.patience) == (600, None)
-    assert hold.optimizer.high == down.optimizer.high == ONE
+    assert hold.optimizer.learning_rate == down.optimizer.learning_rate == ONE
     assert round(hold.optimizer.warmup * 4000) == 100
     assert (found.updates, found.flat, found.learning_rate) == (1800, True, ONE)
     assert found.tried == {}
@@ -107,12 +107,12 @@ def test_the_best_of_several_rates_goes_on():
     spec = FineTuneSpec(learning_rate=(1e-4, 3e-4, 1e-3), updates=6000)
     found = fine_tune(schedule, "m", spec)
     trials = [schedule.stages[f"rate_{n}"] for n in (1, 2, 3)]
-    assert [stage.optimizer.high for stage, _ in trials] == [1e-4, 3e-4, 1e-3]
+    assert [stage.optimizer.learning_rate for stage, _ in trials] == [1e-4, 3e-4, 1e-3]
     assert [stage.stop.updates for stage, _ in trials] == [400] * 3
     assert {stage.optimizer.schedule for stage, _ in trials} == {"constant"}
     assert [before for _, before in trials] == [["fresh"]] * 3
     stage, before = schedule.stages["fine_tune"]
-    assert (stage.optimizer.high, before) == (3e-4, ["fresh", "rate_2"])
+    assert (stage.optimizer.learning_rate, before) == (3e-4, ["fresh", "rate_2"])
     assert stage.stop.updates == 3700
     assert found.learning_rate == 3e-4
     assert found.tried == {"0.0001": 60.0, "0.0003": 70.0, "0.001": 65.0}

@@ -1,4 +1,4 @@
-"""Reading signals off a model: the wanted ones, at the scored pieces, of whole texts."""
+"""Reading signals off a model: the wanted ones, at the scored tokens, of whole texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from tfdistil.distill.forward import JOINS, SignalReader, at_units
+from tfdistil.distill.forward import JOINS, SignalReader, at_tokens
 from tfdistil.distill.signals import LiveSignals
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError
@@ -17,7 +17,7 @@ from tfdistil.recipe.schema.stages import StageSpec, StopSpec, TermSpec
 LEVELS = {
     "pieces": "subword",
     "maps": "subword",
-    "scored": "unit",
+    "scored": "token",
     "length": "sequence",
     "table": "model",
     "other": "subword",
@@ -39,7 +39,7 @@ class Counting:
         return {
             "pieces": pieces,
             "maps": ops.expand_dims(pieces, -1) + ops.zeros((2, 3)),
-            "scored": -at_units(pieces, inputs["units"]),
+            "scored": -at_tokens(pieces, inputs["tokens"]),
             "length": ops.sum(real, axis=1),
             "table": ops.convert_to_tensor([[1.0, 2.0]]),
             "other": pieces / 0.0,
@@ -54,9 +54,9 @@ NAMES = [name for name in LEVELS if name != "other"]
 
 def test_at_units_takes_rows():
     signal = np.random.default_rng(0).normal(size=(3, 6, 2, 4)).astype(np.float32)
-    units = np.array([[0, 5], [2, 2], [1, 0]])
-    found = ops.convert_to_numpy(at_units(ops.convert_to_tensor(signal), units))
-    np.testing.assert_array_equal(found, [signal[i, units[i]] for i in range(3)])
+    tokens = np.array([[0, 5], [2, 2], [1, 0]])
+    found = ops.convert_to_numpy(at_tokens(ops.convert_to_tensor(signal), tokens))
+    np.testing.assert_array_equal(found, [signal[i, tokens[i]] for i in range(3)])
 
 
 def test_a_batch_has_the_wanted_signals_at_the_scored_pieces(make_examples, make_rows):
@@ -65,7 +65,7 @@ def test_a_batch_has_the_wanted_signals_at_the_scored_pieces(make_examples, make
     reader = SignalReader(Counting(), NAMES)
     found = reader.batch(inputs)
     assert set(found) == set(NAMES)
-    ids = np.take_along_axis(inputs["input_ids"], inputs["units"], axis=1)
+    ids = np.take_along_axis(inputs["input_ids"], inputs["tokens"], axis=1)
     expected = np.stack([ids, 2 * ids], axis=-1)
     np.testing.assert_array_equal(found["pieces"], expected)
     np.testing.assert_array_equal(found["scored"], -expected)
@@ -73,7 +73,7 @@ def test_a_batch_has_the_wanted_signals_at_the_scored_pieces(make_examples, make
     np.testing.assert_array_equal(found["length"], rows.lengths[[3, 0, 4]])
     np.testing.assert_array_equal(found["table"], [[1, 2]])
     assert reader.of_model == ("table",)
-    assert reader.per_unit == {"pieces": True, "maps": True, "scored": True, "length": False}
+    assert reader.per_token == {"pieces": True, "maps": True, "scored": True, "length": False}
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 64])
@@ -88,7 +88,7 @@ def test_examples_come_once_with_their_windows_together(make_examples, make_rows
     whole = make_rows(examples, max_length=96)
     for index, signals in found:
         window = whole.windows[index]
-        ids = window.inputs["input_ids"][window.units]
+        ids = window.inputs["input_ids"][window.tokens]
         np.testing.assert_array_equal(signals["pieces"], np.stack([ids, 2 * ids], axis=-1))
         np.testing.assert_array_equal(signals["scored"], -signals["pieces"])
         mean = rows.lengths[rows.example == index].mean()
@@ -100,7 +100,7 @@ def test_an_encoder_gives_the_same_alone_and_in_a_batch(teacher, make_examples, 
     rows = make_rows(make_examples(12, seed=4), kind="words")
     reader = SignalReader(teacher.model, ["logits/tags", "hidden/1", "pooled"])
     for index, signals in reader.examples(rows):
-        alone = reader.row(reader.batch(rows.inputs([index])), 0, rows.unit_counts[index])
+        alone = reader.row(reader.batch(rows.inputs([index])), 0, rows.token_counts[index])
         for name in reader.names:
             np.testing.assert_allclose(signals[name], alone[name], atol=1e-6)
 
@@ -117,7 +117,7 @@ def test_a_model_says_how_its_signals_are_joined(make_examples, make_rows):
     rows = make_rows(make_examples(25, seed=2, longest=20), max_length=12)
     for index, signals in SignalReader(Joining(), ["length", "pieces"]).examples(rows):
         assert signals["length"] == rows.lengths[rows.example == index].sum()
-        assert len(signals["pieces"]) == rows.unit_counts[index]
+        assert len(signals["pieces"]) == rows.token_counts[index]
 
 
 def test_what_cannot_be_joined_is_refused_before_the_model_runs(make_examples, make_rows):
@@ -144,8 +144,8 @@ def test_what_cannot_be_joined_is_refused_before_the_model_runs(make_examples, m
 def test_a_signal_of_pairs_of_pieces_has_no_units(bind_with, teacher):
     """Attention maps are read off the teacher in the step."""
     maps = {"student_signal": "attention/1", "teacher_signal": "attention/1"}
-    encoder = scratch_encoder(13, width=8, layers=1, max_positions=48, attention=True, seed=2)
-    student = scratch_encoder(20, width=8, layers=1, max_positions=48, attention=True, seed=3)
+    encoder = scratch_encoder(13, hidden_dim=8, layers=1, max_positions=48, attention=True, seed=2)
+    student = scratch_encoder(20, hidden_dim=8, layers=1, max_positions=48, attention=True, seed=3)
     stage = StageSpec(
         name="s",
         terms=[TermSpec(loss="hidden_mse", **maps)],

@@ -19,7 +19,7 @@ def stage(updates=None, **options) -> StageSpec:
         name="s",
         terms=[TermSpec(loss="cross_entropy")],
         teacher=None,
-        optimizer=OptimizerSpec(high=0.05, weight_decay=0.1),
+        optimizer=OptimizerSpec(learning_rate=0.05, weight_decay=0.1),
         batch_size=8,
         stop=StopSpec(epochs=2, updates=updates),
         **options,

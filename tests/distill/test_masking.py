@@ -18,7 +18,7 @@ def batch():
     ids = rng.integers(5, VOCABULARY, (200, 40)).astype(np.int32)
     ids[:, 0], ids[:, 30], ids[:, 31:] = 2, 3, 0
     mask = (np.arange(40) < 31).astype(np.int32) * np.ones((200, 1), np.int32)
-    return {"input_ids": ids, "attention_mask": mask, "units": np.zeros((200, 8), np.int32)}
+    return {"input_ids": ids, "attention_mask": mask, "tokens": np.zeros((200, 8), np.int32)}
 
 
 def draw(batch, probability=0.15, seed=1):
@@ -46,7 +46,7 @@ def test_targets_are_what_was_there_and_the_rest_is_untouched(batch):
     np.testing.assert_array_equal(found["target/mlm"][chosen], batch["input_ids"][chosen])
     np.testing.assert_array_equal(found["input_ids"][~chosen], batch["input_ids"][~chosen])
     assert found["input_ids"].dtype == found["target/mlm"].dtype == np.int32
-    assert found["units"] is batch["units"]
+    assert found["tokens"] is batch["tokens"]
 
 
 def test_special_pieces_and_padding_are_never_chosen(batch):

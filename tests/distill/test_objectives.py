@@ -26,15 +26,15 @@ from tfdistil.errors import RecipeError
 from tfdistil.students.bilstm import BiLSTMStudent
 
 LABELS = 5
-ROWS = {"units": (3, 4), "texts": (6,)}
+ROWS = {"tokens": (3, 4), "texts": (6,)}
 """Leading shapes at word and at sequence level."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """The value of an objective at each unit, in numpy; and its options.
+    """The value of an objective at each token, in numpy; and its options.
 
-    ``value(student, teacher, target, **options)`` gives ``[...]``, and NaN where a unit does not
+    ``value(student, teacher, target, **options)`` gives ``[...]``, and NaN where a token does not
     count although its mask is 1.
     """
 
@@ -91,7 +91,7 @@ def of(name: str) -> Objective:
 
 
 def draw(rows, seed=0) -> dict[str, np.ndarray]:
-    """Signals, targets of which some are missing, and a mask with holes, but of some units."""
+    """Signals, targets of which some are missing, and a mask with holes, but of some tokens."""
     rng = np.random.default_rng(seed)
     found = {
         "student": rng.normal(size=(*rows, LABELS)),
@@ -124,7 +124,7 @@ def value_and_gradient(name: str, inputs: Mapping[str, Any], dtype="float32"):
 
 
 def expected(name: str, inputs: Mapping[str, Any]) -> float:
-    """The oracle: the mean over the units that count, 0 if there are none."""
+    """The oracle: the mean over the tokens that count, 0 if there are none."""
     case = CASES[name]
     values = case.value(inputs["student"], inputs["teacher"], inputs["target"], **case.options)
     values = values[(inputs["mask"] == 1) & ~np.isnan(values)]

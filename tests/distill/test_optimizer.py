@@ -29,7 +29,7 @@ def expected(step: int, warmup: int, shape: str) -> float:
 @pytest.mark.parametrize("shape", ["cosine", "linear", "constant"])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_the_learning_rate_is_the_closed_form(shape, share):
-    spec = OptimizerSpec(high=HIGH, low=LOW, schedule=shape, warmup=share)
+    spec = OptimizerSpec(learning_rate=HIGH, final_learning_rate=LOW, schedule=shape, warmup=share)
     weight = keras.Variable(np.zeros(2), name="w")
     optimizer = make_optimizer(spec, STEPS, [("top", [weight])])
     optimizer.build([weight])
@@ -68,7 +68,7 @@ def one_step(spec: OptimizerSpec, parts, gradients) -> list[np.ndarray]:
 @pytest.mark.parametrize("decay", [1.0, 0.5])
 def test_layers_further_down_move_less(decay):
     """Adam's first step is the learning rate times the sign of the gradient."""
-    spec = OptimizerSpec(high=0.1, schedule="constant", layer_decay=decay)
+    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", layer_decay=decay)
     gradients = [np.full((2, 3), (-1.0) ** i * 10.0**-i, np.float32) for i in range(3)]
     moved = one_step(spec, groups(*[(2, 3)] * 3), gradients)
     for depth, (step, gradient) in enumerate(zip(moved, gradients, strict=True)):
@@ -87,14 +87,16 @@ def test_factors_go_by_group_not_by_weight():
 def test_a_group_has_a_rate_of_its_own(decay):
     """Multi-grained distillation: the heads learn a hundred times as fast as what is below."""
     rates = {"group_0": 1e-1, "group_2": 3e-2}
-    spec = OptimizerSpec(high=1e-3, schedule="constant", layer_decay=decay, rates=rates)
+    spec = OptimizerSpec(learning_rate=1e-3, schedule="constant", layer_decay=decay, rates=rates)
     moved = one_step(spec, groups(*[(2, 3)] * 4), [np.ones((2, 3), np.float32)] * 4)
     for step, rate in zip(moved, [1e-1, 1e-3 * decay, 3e-2, 1e-3 * decay**3], strict=True):
         np.testing.assert_allclose(step, -rate, rtol=1e-3)
 
 
 def test_a_rate_of_its_own_rises_and_falls_with_the_others():
-    spec = OptimizerSpec(high=1e-2, low=1e-3, schedule="linear", rates={"group_1": 1e-1})
+    spec = OptimizerSpec(
+        learning_rate=1e-2, final_learning_rate=1e-3, schedule="linear", rates={"group_1": 1e-1}
+    )
     parts = groups((1,), (1,))
     weights = [weight for _, group in parts for weight in group]
     optimizer = make_optimizer(spec, 6, parts)
@@ -108,7 +110,7 @@ def test_a_rate_of_its_own_rises_and_falls_with_the_others():
 
 
 def test_kernels_are_decayed_biases_are_not():
-    spec = OptimizerSpec(high=0.1, schedule="constant", weight_decay=0.5)
+    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", weight_decay=0.5)
     gradients = [np.zeros((2, 2), np.float32), np.zeros(2, np.float32)]
     moved = one_step(spec, groups((2, 2), (2,)), gradients)
     np.testing.assert_allclose(moved[0], -0.1 * 0.5, rtol=1e-5)  # of ones
@@ -116,7 +118,7 @@ def test_kernels_are_decayed_biases_are_not():
 
 
 def test_the_gradient_is_clipped_as_a_whole():
-    spec = OptimizerSpec(high=0.1, schedule="constant", clip=1.0)
+    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", clip=1.0)
     parts = groups((2, 1), (1, 1))
     weights = [weight for _, group in parts for weight in group]
     optimizer = make_optimizer(spec, 10, parts)
@@ -130,7 +132,7 @@ def test_the_gradient_is_clipped_as_a_whole():
 
 
 def test_accumulated_batches_are_one_update_of_their_mean_gradient():
-    spec = OptimizerSpec(high=0.1, low=0.01, weight_decay=0.1, clip=1.0)
+    spec = OptimizerSpec(learning_rate=0.1, final_learning_rate=0.01, weight_decay=0.1, clip=1.0)
     rng = np.random.default_rng(0)
     first, second, third, fourth = (rng.normal(size=(2, 3)).astype("float32") for _ in range(4))
     found = []
@@ -160,7 +162,7 @@ def test_many_updates_are_those_of_the_formula():
     rng = np.random.default_rng(3)
     start = rng.normal(size=(5, 3)).astype("float32")
     weight = keras.Variable(start, name="w")
-    spec = OptimizerSpec(high=0.01, schedule="constant", weight_decay=0.1)
+    spec = OptimizerSpec(learning_rate=0.01, schedule="constant", weight_decay=0.1)
     optimizer = make_optimizer(spec, 10, [("top", [weight])])
     expected, m, v = start.astype("float64"), np.zeros((5, 3)), np.zeros((5, 3))
     for step in range(1, 9):

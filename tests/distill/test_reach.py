@@ -21,12 +21,12 @@ LABELS = ("labels/slots", "labels/intent")
 
 
 def bilstm(**options):
-    sizes = {"vocabulary": 9, "embedding": 4, "width": 3, "projection": 5}
+    sizes = {"vocabulary": 9, "embedding": 4, "hidden_dim": 3, "projection": 5}
     return build_student(kind="bilstm", outputs=OUTPUTS, seed=1, **sizes, **options)
 
 
 def transformer():
-    sizes = {"vocabulary": 9, "embedding": 4, "width": 4, "layers": 2, "attention_heads": 2}
+    sizes = {"vocabulary": 9, "embedding": 4, "hidden_dim": 4, "layers": 2, "attention_heads": 2}
     return build_student(kind="transformer", outputs=OUTPUTS, seed=1, **sizes)
 
 

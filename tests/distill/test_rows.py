@@ -32,7 +32,7 @@ def test_every_gold_word_is_scored_once(examples, make_rows, task, max_length):
 def test_windows_cut_the_targets_where_they_cut_the_words(examples, make_rows, task):
     rows = make_rows(examples, max_length=10)
     chosen = np.arange(len(rows))
-    target = rows.target("tags", "word", chosen, rows.inputs(chosen)["units"].shape[1])
+    target = rows.target("tags", "word", chosen, rows.inputs(chosen)["tokens"].shape[1])
     for index, parts in enumerate(rows.rows_of()):
         found = np.concatenate([target[row][target[row] != IGNORE] for row in parts])
         np.testing.assert_array_equal(found, task.targets(examples[index])["tags"])
@@ -51,8 +51,8 @@ def test_a_batch_is_the_windows_and_padding(examples, make_rows):
         assert batch["attention_mask"][i].tolist() == [
             int(t < window.length) for t in range(batch["attention_mask"].shape[1])
         ]
-        assert batch["unit_mask"][i].sum() == len(window.units)
-        np.testing.assert_array_equal(batch["units"][i, : len(window.units)], window.units)
+        assert batch["token_mask"][i].sum() == len(window.tokens)
+        np.testing.assert_array_equal(batch["tokens"][i, : len(window.tokens)], window.tokens)
 
 
 def test_what_has_no_label_is_ignored(make_rows):

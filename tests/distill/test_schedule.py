@@ -29,7 +29,7 @@ def stage(**options) -> StageSpec:
     given = {
         "name": "joint",
         "terms": JOINT,
-        "optimizer": OptimizerSpec(high=0.03),
+        "optimizer": OptimizerSpec(learning_rate=0.03),
         "batch_size": 8,
         "stop": StopSpec(epochs=2, monitor="loss", on="transfer_held_out"),
     }
@@ -274,7 +274,7 @@ def test_the_cache_is_read_again(make_in, copied):
 def other_weights(teacher, make_featurizer, task):
     model = scratch_encoder(
         13,
-        width=8,
+        hidden_dim=8,
         layers=1,
         max_positions=48,
         outputs={"tags": ("word", len(task.outputs[0].labels))},
@@ -411,12 +411,12 @@ def term(**options) -> list[TermSpec]:
         ({"noise": ["spelling"]}, "stage 'joint': noise: spelling: the student does not hash"),
         ({"noise": ["fog"]}, "stage 'joint': noise: unknown noise 'fog'"),
         (
-            {"terms": term(loss="cross_entropy", align="piece")},
-            "reads the target 'tags' with align: piece; there is none of that alignment",
+            {"terms": term(loss="cross_entropy", align="subword")},
+            "reads the target 'tags' with align: subword; there is none of that alignment",
         ),
         (
             {"terms": term(loss="cross_entropy", target="mlm"), "noise": ["masking"]},
-            "reads the target 'mlm' with align: unit; there is tags of that alignment",
+            "reads the target 'mlm' with align: token; there is tags of that alignment",
         ),
         ({"stop": StopSpec(monitor="loss", on="nowhere")}, "draws from 'nowhere', but there is"),
     ],
@@ -433,7 +433,7 @@ def test_what_a_stage_asks_for_in_vain_is_said_before_anything_is_made(make, opt
 def test_a_target_of_pieces_needs_noise_that_makes_it(make, encoder_student):
     terms = term(loss="masked_lm", stream="train", head="logits")
     schedule = make(models={"student": encoder_student})
-    with pytest.raises(RecipeError, match=r"noise: \[masking\] makes it of every piece"):
+    with pytest.raises(RecipeError, match=r"noise: \[masking\] makes it of every subword"):
         schedule.check(stage(terms=terms, stop=StopSpec(monitor="loss")))
     masked = stage(terms=terms, stop=StopSpec(monitor="loss"), noise=["masking"])
     assert schedule.check(masked).noise.targets == ("mlm",)
@@ -442,7 +442,7 @@ def test_a_target_of_pieces_needs_noise_that_makes_it(make, encoder_student):
 @pytest.fixture
 def encoder_student(teacher):
     model = scratch_encoder(
-        13, width=8, layers=1, max_positions=48, heads={"logits": "mlm"}, seed=3
+        13, hidden_dim=8, layers=1, max_positions=48, heads={"logits": "mlm"}, seed=3
     )
     return SimpleNamespace(model=model, featurizer=teacher.featurizer)
 
@@ -495,12 +495,12 @@ def test_hidden_words_are_for_training_only(make, monkeypatch):
     assert sum(changed(seen["training"])) > 0.9 * len(seen["training"])
 
 
-def test_terms_on_pieces_need_one_tokenizer(make, monkeypatch):
+def test_terms_on_subwords_need_one_tokenizer(make, monkeypatch):
     from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
 
     monkeypatch.setattr("tfdistil.distill.objectives.OBJECTIVES", dict(OBJECTIVES))
 
-    @objective("copy", student="hidden", teacher="hidden/1", align="piece")
+    @objective("copy", student="hidden", teacher="hidden/1", align="subword")
     def copy(student, teacher, mask):
         return masked_mean((student - teacher)[..., 0] ** 2, mask)
 

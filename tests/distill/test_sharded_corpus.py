@@ -15,7 +15,7 @@ from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, Te
 
 SHARD = 7
 """Texts in a file, of which there are several then."""
-NAMES = ("input_ids", "units", "tags")
+NAMES = ("input_ids", "tokens", "tags")
 
 
 def write_shards(rows, folder: Path) -> Path:
@@ -25,7 +25,7 @@ def write_shards(rows, folder: Path) -> Path:
         some = range(start, min(start + SHARD, len(rows)))
         parts = {
             "input_ids": [rows.windows[row].inputs["input_ids"] for row in some],
-            "units": [rows.windows[row].units for row in some],
+            "tokens": [rows.windows[row].tokens for row in some],
             "tags": [rows.targets[row]["tags"] for row in some],
         }
         for name, arrays in parts.items():
@@ -49,7 +49,7 @@ class Shards:
             {name: np.load(folder / f"{n}.{name}.ends.npy") for name in NAMES} for n in range(count)
         ]
         self.lengths = self._sizes("input_ids")
-        self.unit_counts = self._sizes("units")
+        self.token_counts = self._sizes("tokens")
         self.example = np.arange(len(self.lengths))
 
     def _sizes(self, name: str) -> np.ndarray:
@@ -61,34 +61,34 @@ class Shards:
         self.read += 1
         return self.data[shard][name][start:end]
 
-    def unit_range(self, row: int) -> slice:
-        return slice(0, int(self.unit_counts[row]))
+    def token_range(self, row: int) -> slice:
+        return slice(0, int(self.token_counts[row]))
 
     def words(self, rows):
         raise AssertionError("no noise here needs them")
 
     def inputs(self, rows):
-        longest = (sizes[rows].max() for sizes in (self.lengths, self.unit_counts))
-        time, units = (max(8, -(-length // 8) * 8) for length in longest)  # as in memory
+        longest = (sizes[rows].max() for sizes in (self.lengths, self.token_counts))
+        time, tokens = (max(8, -(-length // 8) * 8) for length in longest)  # as in memory
         batch = {
             name: np.zeros((len(rows), size), np.int32)
             for name, size in (
                 ("input_ids", time),
                 ("attention_mask", time),
-                ("units", units),
-                ("unit_mask", units),
+                ("tokens", tokens),
+                ("token_mask", tokens),
             )
         }
         for i, row in enumerate(rows):
-            ids, places = self._of("input_ids", row), self._of("units", row)
+            ids, places = self._of("input_ids", row), self._of("tokens", row)
             batch["input_ids"][i, : len(ids)] = ids
             batch["attention_mask"][i, : len(ids)] = 1
-            batch["units"][i, : len(places)] = places
-            batch["unit_mask"][i, : len(places)] = 1
+            batch["tokens"][i, : len(places)] = places
+            batch["token_mask"][i, : len(places)] = 1
         return batch
 
-    def target(self, output, level, rows, units):
-        found = np.full((len(rows), units), -1, np.int32)
+    def target(self, output, level, rows, tokens):
+        found = np.full((len(rows), tokens), -1, np.int32)
         for i, row in enumerate(rows):
             ids = self._of("tags", row)
             found[i, : len(ids)] = ids
@@ -147,7 +147,7 @@ def test_a_stage_learns_from_shards_what_it_learns_from_memory(
     spec = StageSpec(
         name="s",
         terms=[TermSpec(loss="cross_entropy"), TermSpec(loss="logit_mse", weight=0.1)],
-        optimizer=OptimizerSpec(high=0.03),
+        optimizer=OptimizerSpec(learning_rate=0.03),
         batch_size=8,
         stop=StopSpec(epochs=2, monitor="loss"),
     )

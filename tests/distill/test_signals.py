@@ -39,7 +39,7 @@ def per_example(teacher, examples, make_rows):
         for row in parts:
             window = rows.windows[row]
             inputs = {name: array[None] for name, array in window.inputs.items()}
-            logits.append(np.array(teacher.model(inputs)["logits/tags"])[0, window.units])
+            logits.append(np.array(teacher.model(inputs)["logits/tags"])[0, window.tokens])
         found.append(np.concatenate(logits))
     return found
 
@@ -61,7 +61,7 @@ def test_stored_and_live_signals_agree(teacher, examples, make_rows, store, max_
             assert one[name].dtype == other[name].dtype == np.float32
             np.testing.assert_allclose(one[name], other[name], atol=1e-5)
         for i, row in enumerate(chosen):
-            mine = expected[rows.example[row]][rows.unit_range(row)]
+            mine = expected[rows.example[row]][rows.token_range(row)]
             np.testing.assert_allclose(one["logits/tags"][i, : len(mine)], mine, atol=1e-5)
             assert np.all(one["logits/tags"][i, len(mine) :] == 0)
 
@@ -86,15 +86,15 @@ def test_pooled_signals_are_those_of_the_parts(teacher, examples, make_rows, sto
 
 
 class Paths:
-    """A teacher with ids per unit, half-precision scores per text, and a matrix of its own."""
+    """A teacher with ids per token, half-precision scores per text, and a matrix of its own."""
 
     def __call__(self, inputs, training=False):
-        ids = ops.take_along_axis(inputs["input_ids"], inputs["units"], axis=1)
+        ids = ops.take_along_axis(inputs["input_ids"], inputs["tokens"], axis=1)
         score = ops.cast(ops.sum(inputs["attention_mask"], axis=1), "float16")
         return {"path": ops.cast(ids, "int32"), "score": score, "table": ops.ones((2, 2))}
 
     def level(self, signal):
-        return {"path": "unit", "score": "sequence", "table": "model"}[signal]
+        return {"path": "token", "score": "sequence", "table": "model"}[signal]
 
 
 def test_ids_stay_ids_and_signals_of_the_model_have_no_rows(examples, make_rows, store):
@@ -104,7 +104,7 @@ def test_ids_stay_ids_and_signals_of_the_model_have_no_rows(examples, make_rows,
     live = LiveSignals(Paths(), rows, names)
     chosen = [4, 0, 9]
     inputs = rows.inputs(chosen)
-    ids = np.take_along_axis(inputs["input_ids"], inputs["units"], axis=1) * inputs["unit_mask"]
+    ids = np.take_along_axis(inputs["input_ids"], inputs["tokens"], axis=1) * inputs["token_mask"]
     for signals in (stored, live):
         found = signals.batch(rows, chosen, inputs)
         assert found["path"].dtype == np.int32
@@ -114,12 +114,12 @@ def test_ids_stay_ids_and_signals_of_the_model_have_no_rows(examples, make_rows,
 
 
 def test_signals_of_other_units_are_refused(teacher, examples, make_featurizer, store, task):
-    """With an own class for non-first pieces, every piece is a unit."""
+    """With an own class for non-first pieces, every piece is a token."""
     rows = encode_rows(examples, make_featurizer("pieces", alignment="x"), None)
-    with pytest.raises(RunError, match="scored units differ"):
+    with pytest.raises(RunError, match="scored tokens differ"):
         load_signals(store(), rows)
     live = LiveSignals(teacher.model, encode_rows(examples, make_featurizer("words"), None), NAMES)
-    with pytest.raises(RunError, match="scored units differ"):
+    with pytest.raises(RunError, match="scored tokens differ"):
         live.batch(rows, [0, 1, 2, 3], rows.inputs([0, 1, 2, 3]))
 
 

@@ -56,11 +56,11 @@ def test_every_word_that_is_struck_is_hashed_anew_and_nothing_else_is(featurizer
     same = (before["fingerprint"] == after["fingerprint"]).all(-1)
     owned = np.zeros(same.shape, bool)
     for place, row in enumerate(chosen):
-        owned[place, rows.windows[row].units] = True
+        owned[place, rows.windows[row].tokens] = True
     long = owned.copy()
     for place, row in enumerate(chosen):
         window, words = rows.windows[row], EXAMPLES[rows.example[row]].words
-        long[place, window.units] = [len(w) > 1 for w in words[slice(*window.words)]]
+        long[place, window.tokens] = [len(w) > 1 for w in words[slice(*window.words)]]
     assert same[~owned].all()  # padding, <EOS>, <null>, and context of other windows
     assert same[owned & ~long].all()
     assert (~same[long]).mean() > 0.7  # moving a character may give the same word again
@@ -72,7 +72,7 @@ def test_a_struck_word_is_what_distort_makes_of_it(featurizer, monkeypatch):
     for place, row in enumerate(chosen):
         window, words = rows.windows[row], EXAMPLES[rows.example[row]].words
         expected = featurizer.hashes([w.upper() + "!" for w in words[slice(*window.words)]])
-        np.testing.assert_array_equal(after["fingerprint"][place, window.units], expected)
+        np.testing.assert_array_equal(after["fingerprint"][place, window.tokens], expected)
 
 
 def test_the_share_of_struck_words(featurizer):
@@ -80,7 +80,7 @@ def test_the_share_of_struck_words(featurizer):
     for seed in range(40):
         rows, _, before, after = made(featurizer, 0.2, seed)
         changed += int((before["fingerprint"] != after["fingerprint"]).any(-1).sum())
-        total += sum(len(window.units) for window in rows.windows)
+        total += sum(len(window.tokens) for window in rows.windows)
     assert changed / total == pytest.approx(0.18, abs=0.03)
 
 

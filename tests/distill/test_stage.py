@@ -24,7 +24,7 @@ def stage(**options) -> StageSpec:
         "name": "s",
         "terms": [TermSpec(loss="cross_entropy")],
         "teacher": None,
-        "optimizer": OptimizerSpec(high=0.03, schedule="constant"),
+        "optimizer": OptimizerSpec(learning_rate=0.03, schedule="constant"),
         "batch_size": 8,
         "stop": StopSpec(epochs=3),
     }
@@ -304,20 +304,20 @@ def test_the_seed_decides(make_tagger, run):
     assert not same(trained(4), first)
 
 
-def test_a_student_that_gathers_statistics_settles_before_every_evaluation(make_tagger, run):
+def test_a_student_that_gathers_statistics_recalibrates_before_every_evaluation(make_tagger, run):
     model = make_tagger().model
     order, seen = [], []
 
-    def settle(batches):
-        order.append("settle")
+    def recalibrate(batches):
+        order.append("recalibrate")
         seen.append([sorted(batch) for batch in batches])
 
     def metric():
         order.append("evaluate")
         return 0.0
 
-    model.settle = settle
+    model.recalibrate = recalibrate
     run(stage(stop=StopSpec(epochs=2)), model, metric=metric)
-    assert order == ["settle", "evaluate"] * 3
+    assert order == ["recalibrate", "evaluate"] * 3
     assert all(len(batches) >= 1 for batches in seen)
     assert not any(name.startswith("teacher/") for names in seen[0] for name in names)

@@ -78,7 +78,7 @@ def test_a_pool_is_its_parts_in_order(make_examples, make_rows, task):
     pooled = concatenate_rows([make_rows(part, max_length=10) for part in parts])
     whole = make_rows([e for part in parts for e in part], max_length=10)
     assert len(pooled) == len(whole)
-    for name in ("example", "first_unit", "unit_counts", "lengths"):
+    for name in ("example", "first_token", "token_counts", "lengths"):
         np.testing.assert_array_equal(getattr(pooled, name), getattr(whole, name))
     chosen = np.arange(len(whole))
     for rows in (pooled, whole):
@@ -108,7 +108,7 @@ def test_a_batch_has_targets_signals_and_noise(make_examples, make_rows, task, t
     assert set(first) == {*inputs, "target/tags", "teacher/logits/tags"}
     assert "target/tags" in seen[0]
     np.testing.assert_array_equal(
-        first["target/tags"], rows.target("tags", "word", [2, 5], inputs["units"].shape[1])
+        first["target/tags"], rows.target("tags", "word", [2, 5], inputs["tokens"].shape[1])
     )
     # The signals are those of the text as it was, whatever the noise did to it.
     np.testing.assert_array_equal(first["teacher/logits/tags"], second["teacher/logits/tags"])

@@ -40,7 +40,7 @@ def test_all_pieces_of_a_word_become_the_mask_piece(make_featurizer, alignment, 
     expected = before["input_ids"].copy()
     for row, (window, own, hidden) in enumerate(zip(windows, words, struck, strict=True)):
         for number, word in enumerate(own):
-            first = window.units[window.starts[number]]
+            first = window.tokens[window.starts[number]]
             pieces = featurizer.pieces([word])[word]
             for place in range(first, first + len(pieces)):
                 if expected[row, place] in SPECIAL:  # the rest of the word has been cut
@@ -49,7 +49,7 @@ def test_all_pieces_of_a_word_become_the_mask_piece(make_featurizer, alignment, 
                 if hidden[number]:
                     expected[row, place] = MASK
     np.testing.assert_array_equal(after["input_ids"], expected)
-    assert after["units"] is before["units"]
+    assert after["tokens"] is before["tokens"]
     shown = (before["input_ids"] == after["input_ids"]).all()
     assert shown == (probability == 0.0)
 
@@ -61,9 +61,9 @@ def test_a_hashed_word_becomes_zeros(map_, probability):
     windows, _, struck, before, after = made(ProjectionFeaturizer(spec, 12), probability)
     expected = before["fingerprint"].copy()
     for row, (window, hidden) in enumerate(zip(windows, struck, strict=True)):
-        for unit, gone in zip(window.units, hidden, strict=True):
+        for token, gone in zip(window.tokens, hidden, strict=True):
             if gone:
-                expected[row, unit] = spec.padding
+                expected[row, token] = spec.padding
     np.testing.assert_array_equal(after["fingerprint"], expected)
     same = (before["fingerprint"] == after["fingerprint"]).all()
     assert same == (probability == 0.0)

@@ -11,7 +11,13 @@ import pytest
 
 from tfdistil.encoders import Encoder, EncoderConfig, save_encoder
 
-TINY = {"vocabulary": 23, "width": 8, "layers": 2, "attention_heads": 2, "inner": 12}
+TINY = {
+    "vocabulary": 23,
+    "hidden_dim": 8,
+    "layers": 2,
+    "attention_heads": 2,
+    "intermediate_dim": 12,
+}
 FAMILIES = {
     "bert": {"max_positions": 10},
     "distilbert": {"max_positions": 10, "type_vocabulary": 0},

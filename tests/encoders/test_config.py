@@ -16,7 +16,13 @@ BERT = {
     "intermediate_size": 52,
     "max_position_embeddings": 20,
 }
-SIZES = {"vocabulary": 97, "width": 24, "layers": 4, "attention_heads": 3, "inner": 52}
+SIZES = {
+    "vocabulary": 97,
+    "hidden_dim": 24,
+    "layers": 4,
+    "attention_heads": 3,
+    "intermediate_dim": 52,
+}
 
 
 def auto_config(config: dict):

@@ -42,7 +42,7 @@ def test_signals_have_the_shapes_and_levels_they_say(tiny, batch, family: str) -
         assert value.shape == shapes.get(name, shapes.get(name.partition("/")[0])), name
         assert value.dtype == np.float32
         # What has rows for pieces is gathered along the first axis after the batch.
-        rows = {(6,): "subword", (2,): "piece"}
+        rows = {(6,): "subword", (2,): "window"}
         sequence = name in ("pooled", "logits/intent") or name.startswith("sentence")
         assert encoder.level(name) == ("sequence" if sequence else rows[value.shape[1:2]])
     for name in ("hidden/3", "hidden/-1", "attention/0", "logits/none", "pool", "logits", ""):
@@ -98,10 +98,10 @@ def _encoder(family: str) -> Encoder:
         config = EncoderConfig(
             family=family,
             vocabulary=23,
-            width=8,
+            hidden_dim=8,
             layers=2,
             attention_heads=2,
-            inner=12,
+            intermediate_dim=12,
             max_positions=12,
             pad_id=1 if "roberta" in family else 0,
             type_vocabulary={"bert": 2, "distilbert": 0}.get(family, 1),
@@ -228,7 +228,15 @@ def test_wrong_arguments(tiny) -> None:
     with pytest.raises(ValueError, match="distilbert family has no pooler"):
         tiny("distilbert", pooler=True)
     with pytest.raises(CheckpointError, match="not a multiple"):
-        Encoder({"vocabulary": 5, "width": 8, "layers": 1, "attention_heads": 3, "inner": 8})
+        Encoder(
+            {
+                "vocabulary": 5,
+                "hidden_dim": 8,
+                "layers": 1,
+                "attention_heads": 3,
+                "intermediate_dim": 8,
+            }
+        )
 
 
 def test_no_backend_is_imported() -> None:

@@ -10,7 +10,7 @@ from tfdistil.encoders import scratch_encoder
 def test_sizes_and_seed() -> None:
     encoder = scratch_encoder(50, 64, 3, max_positions=40, outputs={"tags": ("word", 5)}, seed=3)
     config = encoder.config
-    assert (config.attention_heads, config.inner, config.max_length) == (2, 256, 40)
+    assert (config.attention_heads, config.intermediate_dim, config.max_length) == (2, 256, 40)
     again = scratch_encoder(50, 64, 3, max_positions=40, outputs={"tags": ("word", 5)}, seed=3)
     for a, b in zip(encoder.weights, again.weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
@@ -18,13 +18,13 @@ def test_sizes_and_seed() -> None:
 
 def test_no_two_weights_start_alike() -> None:
     encoder = scratch_encoder(
-        64, 64, 2, inner=64, outputs={"a": ("word", 64), "b": ("sequence", 64)}
+        64, 64, 2, intermediate_dim=64, outputs={"a": ("word", 64), "b": ("sequence", 64)}
     )
     seeded = scratch_encoder(
         64,
         64,
         2,
-        inner=64,
+        intermediate_dim=64,
         max_positions=64,
         outputs={"a": ("word", 64), "b": ("sequence", 64)},
         seed=0,

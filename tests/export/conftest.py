@@ -84,7 +84,7 @@ def fit(
             for output in task.outputs:
                 logits, gold = signals[f"{head}/{output.name}"], targets[output.name]
                 if output.level == "word":
-                    logits = tf.gather(logits, batch["units"], batch_dims=1)
+                    logits = tf.gather(logits, batch["tokens"], batch_dims=1)
                 each = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(gold, 0), logits)
                 loss += tf.reduce_mean(each * tf.cast(gold >= 0, tf.float32))
         weights = student.trainable_variables
@@ -96,8 +96,8 @@ def fit(
         for start in range(0, len(order), 32):
             chosen = order[start : start + 32]
             batch = rows.inputs(chosen, multiple=32)
-            units = batch["units"].shape[1]
-            targets = {o.name: rows.target(o.name, o.level, chosen, units) for o in task.outputs}
+            tokens = batch["tokens"].shape[1]
+            targets = {o.name: rows.target(o.name, o.level, chosen, tokens) for o in task.outputs}
             step(*tf.nest.map_structure(tf.constant, (batch, targets)))
 
 
@@ -118,7 +118,7 @@ def trained() -> Trained:
         "bilstm",
         vocabulary=tokenizer.get_vocab_size(),
         embedding=16,
-        width=24,
+        hidden_dim=24,
         outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
         seed=1,
     )

@@ -30,10 +30,10 @@ def encoder(trained):
     featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 48, token_types=True)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),
-        width=32,
+        hidden_dim=32,
         layers=2,
         attention_heads=2,
-        inner=64,
+        intermediate_dim=64,
         max_positions=48,
         outputs={o.name: (o.level, len(o.labels)) for o in trained.task.outputs},
         seed=1,
@@ -79,10 +79,10 @@ def test_int8_calibrated_without_padding_leaves_padding_out(family):
     config = EncoderConfig(
         family=family,
         vocabulary=30,
-        width=16,
+        hidden_dim=16,
         layers=2,
         attention_heads=2,
-        inner=24,
+        intermediate_dim=24,
         max_positions=20,
         type_vocabulary={"bert": 2, "distilbert": 0}.get(family, 1),
         pad_id=int(roberta),

@@ -52,7 +52,7 @@ def make(kind: str, task: Classes, train: list[Example]):
             "transformer",
             vocabulary=tokenizer.get_vocab_size(),
             embedding=16,
-            width=16,
+            hidden_dim=16,
             layers=1,
             outputs=outputs,
             max_positions=LENGTH,

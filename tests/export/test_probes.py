@@ -48,9 +48,9 @@ def test_pairs_stay_pairs():
 
 
 def test_refilled_windows_differ_behind_the_text_alone():
-    units = np.arange(2, dtype=np.int32)
+    tokens = np.arange(2, dtype=np.int32)
     ids, bytes_ = np.array([5, 6, 7], np.int32), np.arange(6, dtype=np.uint8).reshape(3, 2)
-    window = Window({"input_ids": ids, "fingerprint": bytes_}, units, units, (0, 2))
+    window = Window({"input_ids": ids, "fingerprint": bytes_}, tokens, tokens, (0, 2))
     found = refilled(window, 5).inputs
     assert found["input_ids"].tolist() == [5, 6, 7, 5, 6]
     assert found["fingerprint"].tolist() == [[0, 1], [2, 3], [4, 5], [0, 1], [2, 3]]

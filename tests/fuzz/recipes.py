@@ -35,11 +35,11 @@ data:
   demo: {kind: intent_slots, languages: [en], train: 60, dev: 6, test: 6, transfer: 20}
 models:
   teacher:
-    scratch: {layers: 2, width: 32, heads: 2, inner: 32, vocabulary: 200}
+    scratch: {layers: 2, hidden_dim: 32, heads: 2, intermediate_dim: 32, vocabulary: 200}
     max_length: 32
 """
 STUDENT = """
-  student: {kind: bilstm, width: 8, embedding: {width: 8}, projection: true, max_length: 32}
+  student: {kind: bilstm, hidden_dim: 8, embedding: {dim: 8}, projection: true, max_length: 32}
 """
 ONE_STAGE = """
 distill:
@@ -257,28 +257,28 @@ NAMES = ("../../../x", "/tmp/x", "a/b", "..", ".", "", "a.b", "x" * 300, "a b", 
 NUMBERS = ("seed: 4294967296", "seed: -1", "seed: 0x" + "f" * 9000, "seed: 1e24", "seed: .inf")
 NUMBERS += ("export: {length: 1000000}", "export: {batch: 10000000}", "benchmark: {queries: 1e9}")
 STUDENTS = (
-    "{kind: bilstm, width: 0}",
-    "{kind: bilstm, width: -4}",
-    "{kind: bilstm, width: 4.5}",
-    "{kind: bilstm, width: [4]}",
-    "{kind: bilstm, width: 60000}",
-    "{kind: bilstm, width: 99999999999}",
-    "{kind: bilstm, width: 4, dropout: 2}",
-    "{kind: bilstm, width: 4, vocabulary: 3}",
-    "{kind: bilstm, width: 4, seed: 3}",
-    "{kind: bilstm, width: 4, dtype: float8}",
-    "{kind: bilstm, width: 4, name: ../../x}",
-    "{kind: bilstm, width: 4, outputs: {}}",
-    "{kind: bilstm, width: 4, heads: []}",
-    "{kind: bilstm, width: 4, embedding: {width: 0}}",
-    "{kind: bilstm, width: 4, embedding: {width: 4, init: vectors, vectors: /dev/zero}}",
-    "{kind: bilstm, width: 4, embedding: {width: 4, init: vectors, vectors: no.vec}}",
-    "{kind: bilstm, width: 4, embedding: {width: 4, init: teacher}}",
-    "{kind: transformer, width: 4, layers: 0}",
-    "{kind: transformer, width: 4, layers: 99999}",
-    "{kind: transformer, width: 30000, layers: 900}",
-    "{kind: transformer, width: 4, layers: 1, attention_heads: 3}",
-    "{kind: transformer, width: 4, layers: 1, max_positions: 9}",
+    "{kind: bilstm, hidden_dim: 0}",
+    "{kind: bilstm, hidden_dim: -4}",
+    "{kind: bilstm, hidden_dim: 4.5}",
+    "{kind: bilstm, hidden_dim: [4]}",
+    "{kind: bilstm, hidden_dim: 60000}",
+    "{kind: bilstm, hidden_dim: 99999999999}",
+    "{kind: bilstm, hidden_dim: 4, dropout: 2}",
+    "{kind: bilstm, hidden_dim: 4, vocabulary: 3}",
+    "{kind: bilstm, hidden_dim: 4, seed: 3}",
+    "{kind: bilstm, hidden_dim: 4, dtype: float8}",
+    "{kind: bilstm, hidden_dim: 4, name: ../../x}",
+    "{kind: bilstm, hidden_dim: 4, outputs: {}}",
+    "{kind: bilstm, hidden_dim: 4, heads: []}",
+    "{kind: bilstm, hidden_dim: 4, embedding: {dim: 0}}",
+    "{kind: bilstm, hidden_dim: 4, embedding: {dim: 4, init: vectors, vectors: /dev/zero}}",
+    "{kind: bilstm, hidden_dim: 4, embedding: {dim: 4, init: vectors, vectors: no.vec}}",
+    "{kind: bilstm, hidden_dim: 4, embedding: {dim: 4, init: teacher}}",
+    "{kind: transformer, hidden_dim: 4, layers: 0}",
+    "{kind: transformer, hidden_dim: 4, layers: 99999}",
+    "{kind: transformer, hidden_dim: 30000, layers: 900}",
+    "{kind: transformer, hidden_dim: 4, layers: 1, attention_heads: 3}",
+    "{kind: transformer, hidden_dim: 4, layers: 1, max_positions: 9}",
     "{kind: pqrnn, bottleneck: 0}",
     "{kind: pqrnn, taps: 0}",
     "{kind: pqrnn, state: 60000}",

@@ -37,7 +37,7 @@ def bases(tmp_path_factory) -> list[Path]:
     tokenizer = train_wordpiece([" ".join(e.words) for e in examples], 120)
     students = {
         "bilstm": (
-            {"embedding": 4, "width": 4, "vocabulary": tokenizer.get_vocab_size()},
+            {"embedding": 4, "hidden_dim": 4, "vocabulary": tokenizer.get_vocab_size()},
             SubwordFeaturizer.from_tokenizer(tokenizer, 6),
         ),
         "pqrnn": (

@@ -44,7 +44,7 @@ distill:
       - {loss: cross_entropy, stream: train}
       - {loss: logit_mse, stream: transfer, head: logits}
     unfreeze: top_down
-    optimizer: {high: 1.0e-2}
+    optimizer: {learning_rate: 1.0e-2}
     batch_size: 16
     stop: {epochs: 2}
 """
@@ -69,12 +69,12 @@ distill:
     terms: &terms
       - {loss: cross_entropy, stream: [train, augmented]}
       - {loss: soft_cross_entropy, stream: [train, augmented, transfer]}
-    optimizer: {high: 1.0e-2}
+    optimizer: {learning_rate: 1.0e-2}
     batch_size: 16
     noise: [{kind: spelling, probability: 0.2}]
     stop: {updates: 90, every: 30}
   - {name: quantized, terms: *terms, batch_size: 16, stop: {updates: 20, every: 10}}
-  - name: settled
+  - name: frozen_statistics  
     groups: [heads, encoder, bottleneck, ranges]
     terms: *terms
     batch_size: 16

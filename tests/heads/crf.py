@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfdistil.distill.forward import at_units
+from tfdistil.distill.forward import at_tokens
 from tfdistil.heads.kinds import Head
 from tfdistil.tasks.decoders import Decoder
 
@@ -30,8 +30,8 @@ class Crf(Head):
 
     def signals(self, scores, inputs):
         found = {"potentials": ops.convert_to_tensor(self.transitions)}
-        if "units" in inputs:  # Zhou et al. 2021, the denominator of equation 1
-            at, mask = at_units(scores, inputs["units"]), inputs["unit_mask"]
+        if "tokens" in inputs:  # Zhou et al. 2021, the denominator of equation 1
+            at, mask = at_tokens(scores, inputs["tokens"]), inputs["token_mask"]
 
             def step(n, total):
                 onward = ops.logsumexp(ops.expand_dims(total, -1) + self.transitions[:-1], axis=1)

@@ -33,13 +33,13 @@ task: TASK
 data: {demo: {kind: TASK, languages: [en], train: 60, dev: 8, test: 5, transfer: 20}}
 models:
   teacher:
-    scratch: {layers: 2, width: 8, heads: 2, inner: 12, vocabulary: 300}
+    scratch: {layers: 2, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 300}
     heads: {logits: crf}
     max_length: 48
   student:
     kind: bilstm
-    width: 6
-    embedding: {width: 8}
+    hidden_dim: 6
+    embedding: {dim: 8}
     heads: {labels: {kind: crf, deviation: 2.0}, logits: linear}
   hashed:
     kind: pqrnn
@@ -118,8 +118,8 @@ def test_its_signals_are_those_of_the_model(made, name):
     labels = len(made.corpus.task.outputs[0].labels)
     assert found[f"{head}/tags/potentials"].shape == (labels + 1, labels)
     assert found[f"{head}/tags/log_z"].shape == (len(examples),)
-    # What a device feeds has no units; the scores are the same.
-    bare = record.model({k: v for k, v in batch.items() if not k.startswith("unit")})
+    # What a device feeds has no tokens; the scores are the same.
+    bare = record.model({k: v for k, v in batch.items() if not k.startswith("token")})
     assert f"{head}/tags/log_z" not in bare
     np.testing.assert_allclose(bare[f"{head}/tags"], found[f"{head}/tags"], atol=1e-6)
     groups = dict(record.model.layer_groups())

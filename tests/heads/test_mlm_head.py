@@ -27,14 +27,14 @@ task: tags
 data: {demo: {kind: tags, languages: [en, de], train: 60, dev: 5, test: 5, transfer: 40}}
 models:
   teacher:
-    scratch: {layers: 3, width: 8, heads: 2, inner: 12, vocabulary: 300}
+    scratch: {layers: 3, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 300}
     heads: HEADS
     fine_tune: false
     max_length: 32
   small:
     from: teacher
     apply: [{kind: keep_layers, layers: [1, 2]}, {kind: reduce_vocabulary, language: de}]
-  student: {kind: bilstm, width: 4, embedding: {width: 8}}
+  student: {kind: bilstm, hidden_dim: 4, embedding: {dim: 8}}
 distill:
   - {name: one, terms: [{loss: cross_entropy}], teacher: null}
 """
@@ -94,7 +94,7 @@ def test_what_it_is_not_for(tmp_path):
         check_models(parse(text=RECIPE.replace("    fine_tune: false\n", "")), Path())
     student = RECIPE.replace("kind: bilstm,", "kind: bilstm, heads: {labels: mlm},")
     hashed = RECIPE.replace(
-        "bilstm, width: 4, embedding: {width: 8}", "pqrnn, heads: {labels: mlm}"
+        "bilstm, hidden_dim: 4, embedding: {dim: 8}", "pqrnn, heads: {labels: mlm}"
     )
     for text in (student, hashed):
         with pytest.raises(RecipeError, match=r"models.student: .*'mlm' scores pieces, which only"):

@@ -29,7 +29,8 @@ def recipe(student):
 task: tags
 data: {{demo: {{kind: tags, languages: [en], train: 40, dev: 5, test: 5, transfer: 20}}}}
 models:
-  teacher: {{scratch: {{layers: 1, width: {WIDTH}, heads: 2, inner: 8, vocabulary: 300}}}}
+  teacher:
+    scratch: {{layers: 1, hidden_dim: {WIDTH}, heads: 2, intermediate_dim: 8, vocabulary: 300}}
   student: {student}
 distill: [{{name: one, terms: [{{loss: cross_entropy}}]}}]
 """
@@ -49,7 +50,7 @@ def teacher(corpus) -> ModelRecord:
 @pytest.fixture
 def make(corpus, teacher, tmp_path):
     def make(embedding, more=""):
-        student = f"{{kind: bilstm, width: 4, embedding: {embedding}{more}}}"
+        student = f"{{kind: bilstm, hidden_dim: 4, embedding: {embedding}{more}}}"
         return Models(recipe(student), corpus, tmp_path, made={"teacher": teacher})["student"]
 
     return make
@@ -67,7 +68,7 @@ def test_every_kind_of_student_has_a_reader():
 
 
 def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
-    student = make(f"{{width: {WIDTH}, init: teacher}}")
+    student = make(f"{{dim: {WIDTH}, init: teacher}}")
     known = teacher.featurizer.tokenizer.get_vocab_size()
     assert student.facts["pieces"] == student.model.vocabulary < known
     assert student.facts["teacher_pieces"] == known
@@ -76,7 +77,7 @@ def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
 
 def test_pruning_keeps_the_pieces_of_augmented_text(corpus, teacher, tmp_path):
     """A translation or a neighbour may be a word that train and transfer do not have."""
-    spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}}")
+    spec = recipe("{kind: bilstm, hidden_dim: 4, embedding: {dim: 4}}")
     pruned = Models(spec, corpus, tmp_path, made={"teacher": teacher})[
         "student"
     ].featurizer.tokenizer
@@ -89,7 +90,9 @@ def test_pruning_keeps_the_pieces_of_augmented_text(corpus, teacher, tmp_path):
 
 
 def test_a_vocabulary_of_its_own_spells_augmented_text(corpus, teacher, tmp_path):
-    spec = recipe("{kind: bilstm, width: 4, embedding: {width: 4}, tokenizer: {vocabulary: 400}}")
+    spec = recipe(
+        "{kind: bilstm, hidden_dim: 4, embedding: {dim: 4}, tokenizer: {vocabulary: 400}}"
+    )
     made = replace(corpus, augmented=(Example(("wŷth",) * 50, second=("wŷth",) * 50),))
     for sets, unknown in ((made, False), (corpus, True)):
         tokenizer = Models(spec, sets, tmp_path, made={"teacher": teacher})[
@@ -99,13 +102,13 @@ def test_a_vocabulary_of_its_own_spells_augmented_text(corpus, teacher, tmp_path
 
 
 def test_the_whole_vocabulary_on_request(make, teacher):
-    student = make(f"{{width: {WIDTH}, init: teacher}}", ", prune_vocabulary: false")
+    student = make(f"{{dim: {WIDTH}, init: teacher}}", ", prune_vocabulary: false")
     assert student.featurizer.to_assets() == teacher.featurizer.to_assets()
     np.testing.assert_array_equal(student.model.word_embeddings, teacher.model.word_embeddings)
 
 
 def test_a_vocabulary_of_its_own(make, teacher):
-    student = make("{width: 4}", ", tokenizer: {vocabulary: 200}")
+    student = make("{dim: 4}", ", tokenizer: {vocabulary: 200}")
     tokenizers = teacher.featurizer.tokenizer, student.featurizer.tokenizer
     vectors = vectors_of_pieces(np.asarray(teacher.model.word_embeddings), *tokenizers)
     np.testing.assert_array_equal(student.model.word_embeddings, svd_embedding(vectors, 4))
@@ -114,8 +117,8 @@ def test_a_vocabulary_of_its_own(make, teacher):
 @pytest.mark.parametrize(
     ("embedding", "expected"),
     [
-        ("{width: 3}", lambda table: svd_embedding(table, 3)),
-        ("{width: 5, init: pca_ppa, directions: 2}", lambda table: pca_ppa_embedding(table, 5, 2)),
+        ("{dim: 3}", lambda table: svd_embedding(table, 3)),
+        ("{dim: 5, init: pca_ppa, directions: 2}", lambda table: pca_ppa_embedding(table, 5, 2)),
     ],
 )
 def test_the_teachers_table_in_fewer_dimensions(make, teacher, embedding, expected):
@@ -130,7 +133,7 @@ def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
     tuned.model.word_embeddings.assign_add(ops.ones_like(tuned.model.word_embeddings))
     with pytest.raises(RecipeError, match="pretrained needs an encoder with a checkpoint"):
         recipe("{kind: bilstm, embedding: {of: pretrained}}")
-    spec = recipe(f"{{kind: bilstm, width: 4, embedding: {{width: {WIDTH}, init: teacher}}}}")
+    spec = recipe(f"{{kind: bilstm, hidden_dim: 4, embedding: {{dim: {WIDTH}, init: teacher}}}}")
     student = spec.root_spec("student")
     embedding = student.embedding.model_copy(update={"of": "pretrained"})
     models = {
@@ -144,7 +147,7 @@ def test_the_table_of_the_checkpoint(corpus, teacher, tmp_path):
 
 def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):
     (tmp_path / "words.vec").write_text("2 3\nthe 1 2 3\nunheard 4 5 6\n", "utf-8")
-    student = make("{width: 3, init: vectors, vectors: words.vec}")
+    student = make("{dim: 3, init: vectors, vectors: words.vec}")
     row = student.featurizer.tokenizer.token_to_id("the")
     table = np.asarray(student.model.word_embeddings)
     np.testing.assert_array_equal(table[row], [1, 2, 3])
@@ -156,8 +159,8 @@ def test_vectors_of_a_file_beside_the_recipe(make, tmp_path):
 @pytest.mark.parametrize(
     ("embedding", "text"),
     [
-        ("{width: 9}", "models.student: embedding width 9 is outside 1 .. 8"),
-        ("{width: 9, init: teacher}", r"embedding table is \(\d+, 9\), got \(\d+, 8\)"),
+        ("{dim: 9}", "models.student: embedding dimension 9 is outside 1 .. 8"),
+        ("{dim: 9, init: teacher}", r"embedding table is \(\d+, 9\), got \(\d+, 8\)"),
     ],
 )
 def test_what_does_not_fit_says_so(make, embedding, text):
@@ -196,7 +199,11 @@ def test_what_a_student_cannot_begin_as(other):
 @pytest.mark.parametrize(
     ("float_student", "quantized", "text"),
     [
-        ("{kind: bilstm, width: 4, embedding: {width: 4}}", "", "bilstm cannot be trained quant"),
+        (
+            "{kind: bilstm, hidden_dim: 4, embedding: {dim: 4}}",
+            "",
+            "bilstm cannot be trained quant",
+        ),
         ("{kind: pqrnn}", "engine: tpu", "engine 'tpu'; there are keras, tfmot"),
     ],
 )

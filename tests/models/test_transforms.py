@@ -28,7 +28,8 @@ task: tags
 data: {demo: {kind: tags, languages: [en, de], train: 60, dev: 5, test: 5, transfer: 40}}
 models:
   teacher:
-    scratch: {layers: 5, width: 8, heads: 2, inner: 12, vocabulary: 400, lowercase: true}
+    scratch:
+      {layers: 5, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 400, lowercase: true}
     max_length: 32
   hashed: {kind: pqrnn, bottleneck: 4, layers: 1, state: 3, hashing: {families: {murmur: 8}}}
   student: {from: hashed, apply: [quantize]}
@@ -172,7 +173,7 @@ def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path)
         own.recipe.model_copy(
             update={
                 "models": own.recipe.models
-                | {"student": StudentSpec(kind="bilstm", width=4, embedding={"width": 4})}
+                | {"student": StudentSpec(kind="bilstm", hidden_dim=4, embedding={"dim": 4})}
             }
         ),
         own.corpus,
@@ -184,7 +185,7 @@ def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path)
 def test_other_pieces_do_not_go_with_labels_of_pieces():
     text = RECIPE.replace("OTHER", "{from: teacher, apply: [keep_layers, reduce_vocabulary]}")
     text = text.replace("task: tags", "task: {kind: tags, continuation: true}")
-    with pytest.raises(RecipeError, match=r"recipe:10: models\.other\.apply\.1: reduce_vocabulary"):
+    with pytest.raises(RecipeError, match=r"recipe:11: models\.other\.apply\.1: reduce_vocabulary"):
         parse_recipe(YAML().load(text))
 
 

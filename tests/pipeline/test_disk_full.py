@@ -47,12 +47,14 @@ WRITERS = {
         from tfdistil.distill.weights import save_weights
         from tfdistil.students import build_student
         outputs = {"tags": ("word", 3)}
-        model = build_student("bilstm", vocabulary=3000, embedding=64, width=8, outputs=outputs)
+        sizes = {"vocabulary": 3000, "embedding": 64, "hidden_dim": 8}
+        model = build_student("bilstm", **sizes, outputs=outputs)
         save_weights(model, disk / "a.weights.h5")
     """,
     "teacher": """
         from tfdistil.encoders import save_encoder, scratch_encoder
-        sizes = dict(vocabulary=3000, width=64, layers=1, attention_heads=2, inner=8)
+        sizes = dict(vocabulary=3000, hidden_dim=64, layers=1)
+        sizes |= dict(attention_heads=2, intermediate_dim=8)
         heads = {"tags": ("word", 2)}
         model = scratch_encoder(**sizes, max_positions=16, outputs=heads, seed=1)
         save_encoder(model, disk / "teacher", labels={"tags": ("O", "B-a")})

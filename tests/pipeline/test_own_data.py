@@ -20,9 +20,10 @@ from tfdistil.data.demo import write_demo
 pytestmark = pytest.mark.slow
 
 SETS = [
-    "models.teacher={scratch: {layers: 1, width: 32, heads: 2, inner: 64, vocabulary: 200}, "
+    "models.teacher={scratch: "
+    "{layers: 1, hidden_dim: 32, heads: 2, intermediate_dim: 64, vocabulary: 200}, "
     "fine_tune: {epochs: 8, learning_rate: 7.0e-3, batch_size: 16}, max_length: 32}",
-    "models.student={kind: bilstm, width: 16, embedding: {width: 16}, max_length: 32}",
+    "models.student={kind: bilstm, hidden_dim: 16, embedding: {dim: 16}, max_length: 32}",
     "distill.joint.stop={epochs: 4, monitor: loss, on: dev}",
     "export={length: 16, max_drop: 100}",
     "benchmark.queries=100",

@@ -28,7 +28,7 @@ TINY = Path(__file__).parents[1] / "tiny.yaml"
 CASCADE = """
 models:
   teacher: {scratch: {layers: 2}, fine_tune: {epochs: 4}}
-  student: {kind: bilstm, width: 8, embedding: {width: 8}, max_length: 32}
+  student: {kind: bilstm, hidden_dim: 8, embedding: {dim: 8}, max_length: 32}
   half: {from: teacher, apply: [{kind: keep_layers, layers: [1]}]}
 distill:
   - name: last
@@ -203,7 +203,7 @@ def test_what_cannot_be_delivered(changes, words):
         cascade(**changes)
 
 
-STUDENT = {"kind": "bilstm", "width": 8, "embedding": {"width": 8}}
+STUDENT = {"kind": "bilstm", "hidden_dim": 8, "embedding": {"dim": 8}}
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_without_a_student_it_must_be_said_what_is_delivered():
 
 
 def test_a_student_of_pieces_needs_an_encoder(tmp_path):
-    student = {"kind": "bilstm", "width": 8, "embedding": {"width": 8}}
+    student = {"kind": "bilstm", "hidden_dim": 8, "embedding": {"dim": 8}}
     recipe = cascade(models={"student": student}, distill=[ON_LABELS])
     with pytest.raises(RecipeError, match=r"reads the word pieces of models\.teacher, which there"):
         quietly(recipe, tmp_path)

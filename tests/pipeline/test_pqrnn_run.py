@@ -31,11 +31,11 @@ SMALL = {
 STAGES = [
     "distill.float.stop={updates: 450, every: 150}",
     "distill.float.batch_size=16",
-    "distill.float.optimizer.high=1.0e-2",
+    "distill.float.optimizer.learning_rate=1.0e-2",
     "distill.quantized.stop.epochs=2",
     "distill.quantized.batch_size=16",
-    "distill.settled.stop.epochs=2",
-    "distill.settled.batch_size=16",
+    "distill.frozen_statistics.stop.epochs=2",
+    "distill.frozen_statistics.batch_size=16",
 ]
 
 
@@ -82,7 +82,11 @@ def test_the_baseline_is_selected_as_often_as_the_longest_stage(finished):
 
 def test_the_student_is_quantized_and_went_on_from_the_float_one(finished):
     folder, metrics = finished
-    assert [phase.name for phase in metrics.phases["student"]] == ["float", "quantized", "settled"]
+    assert [phase.name for phase in metrics.phases["student"]] == [
+        "float",
+        "quantized",
+        "frozen_statistics",
+    ]
     student = open_run(folder).model("student")
     assert student.arguments["quantize"] == "keras"
     before = open_run(folder).model("float")

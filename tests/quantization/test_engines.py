@@ -116,7 +116,7 @@ with tf.GradientTape() as tape:
     loss = sum(tf.reduce_sum(signal**2) for signal in student(batch, training=True).values())
 weights = student.trainable_variables
 keras.optimizers.Adam().apply_gradients(zip(tape.gradient(loss, weights), weights))
-student.settle([batch])
+student.recalibrate([batch])
 function, specs = student.export_function(4, 1)
 tf.function(function).get_concrete_function(*(tf.TensorSpec(s.shape, s.dtype) for s in specs))
 print(all(type(weight).__module__.startswith("keras.") for weight in weights))

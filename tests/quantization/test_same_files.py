@@ -34,7 +34,7 @@ def ready(**options: Any) -> PqrnnStudent:
     student = PqrnnStudent(OUTPUTS, **options, **STILL, seed=1, name="pqrnn")
     known = sentences(64, 16, student.features)
     student(known, training=True)
-    student.settle([known])
+    student.recalibrate([known])
     # Zeros at the start: with them the slots would not depend on the intent.
     for condition in student.conditions.values():
         start = np.random.default_rng(2).normal(size=condition.kernel.shape)

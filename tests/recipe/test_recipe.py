@@ -33,14 +33,14 @@ models:
       epochs: 2
   student:
     kind: bilstm
-    width: 4
+    hidden_dim: 4
     heads: [labels, logits]
 distill:
   - name: first
     terms:
       - {loss: logit_mse, head: logits}
   - name: second
-    optimizer: {high: 1e-4}
+    optimizer: {learning_rate: 1e-4}
     terms:
       - {loss: cross_entropy, stream: [train, transfer]}
 seed: 7
@@ -77,7 +77,7 @@ def test_a_recipe_is_typed_and_has_its_defaults(write):
     assert recipe.task.continuation is False
     assert isinstance(recipe.models["teacher"], EncoderSpec)
     assert isinstance(recipe.models["student"], StudentSpec)
-    assert recipe.root_spec("student").options == {"width": 4}
+    assert recipe.root_spec("student").options == {"hidden_dim": 4}
     assert recipe.models["teacher"].fine_tune == FineTuneSpec(epochs=2)
     assert [stage.name for stage in recipe.distill] == ["first", "second"]
     assert recipe.distill[0].stop == StopSpec()
@@ -87,7 +87,7 @@ def test_a_recipe_is_typed_and_has_its_defaults(write):
 
 def test_yaml_1_2_numbers_and_words(write):
     recipe = load_recipe(write(LINES + "baseline: false\n"))
-    assert recipe.distill[1].optimizer.high == 1e-4  # YAML 1.1 reads 1e-4 as text
+    assert recipe.distill[1].optimizer.learning_rate == 1e-4  # YAML 1.1 reads 1e-4 as text
     assert recipe.data.train[0].language == "no"  # Norwegian; YAML 1.1 reads False
     assert recipe.baseline is False
     tree = YAML(typ="safe").load("a: on\nb: 1e-4\nc: 010\nd: yes")
@@ -110,16 +110,26 @@ def test_the_recipe_is_immutable(write):
         ("seed: 7", "sed: 7", 24, ["unknown key `sed`"]),
         ("kind: bilstm", "kinds: bilstm", 13, ["unknown key `models.student.kinds`"]),
         ("language: no", "lang: no", 6, ["unknown key `data.train.0.lang`"]),
-        ("{high: 1e-4}", "{hi: 1e-4}", 21, ["unknown key `distill.1.optimizer.hi`"]),
+        ("{learning_rate: 1e-4}", "{hi: 1e-4}", 21, ["unknown key `distill.1.optimizer.hi`"]),
         ("seed: 7", "seed: seven", 24, ["`seed`", "valid integer", "'seven'"]),
         ("seed: 7", "seed: 7.5", 24, ["`seed`", "7.5"]),
         ("seed: 7", "seed: -1", 24, ["`seed`", "greater than or equal to 0", "-1"]),
         ("seed: 7", "seed: [7]", 24, ["`seed`", "valid integer"]),
         ("task: tags", "task: parse", 2, ["`task.kind`", "'tags'", "'parse'"]),
-        ("width: 4\n", "width: 4\n    embedding: {init: lsa}\n", 15, ["embedding.init", "'svd'"]),
-        ("{high: 1e-4}", "{high: 0}", 21, ["optimizer.high", "greater than 0", "got 0"]),
-        ("{high: 1e-4}", "{warmup: 1}", 21, ["optimizer.warmup", "less than 1"]),
-        ("{high: 1e-4}", "1e-4", 21, ["distill.1.optimizer", "0.0001"]),
+        (
+            "hidden_dim: 4\n",
+            "hidden_dim: 4\n    embedding: {init: lsa}\n",
+            15,
+            ["embedding.init", "'svd'"],
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{learning_rate: 0}",
+            21,
+            ["optimizer.learning_rate", "greater than 0", "got 0"],
+        ),
+        ("{learning_rate: 1e-4}", "{warmup: 1}", 21, ["optimizer.warmup", "less than 1"]),
+        ("{learning_rate: 1e-4}", "1e-4", 21, ["distill.1.optimizer", "0.0001"]),
         ("name: first", "name: a b", 17, ["distill.0.name", "'a b'"]),
         ("terms:\n      - {loss: logit_mse, head: logits}", "terms: []", 18, ["distill.0.terms"]),
         ("{loss: logit_mse, head: logits}", "{head: logits}", 19, ["terms.0.loss", "required"]),
@@ -129,7 +139,7 @@ def test_the_recipe_is_immutable(write):
         ("scratch: {layers: 1}", "scratch: {layers: 0}", 9, ["scratch.layers", "got 0"]),
         ("    - path: a.conll", "    - demo: a.conll", 5, ["`data.train.0.path`", "required"]),
         ("kind: bilstm", "kind: bilstm\n    head_input: projection", 12, ["projection: true"]),
-        ("width: 4", "projection_activation: linear", 12, ["projection: true"]),
+        ("hidden_dim: 4", "projection_activation: linear", 12, ["projection: true"]),
         ("    terms:", "    stop: {on: transfer_held_out}\n    terms:", 18, ["monitor: loss"]),
     ],
 )
@@ -169,8 +179,8 @@ def test_a_stream_is_a_name_or_a_list(write, stream):
     [
         ("seed: 7", "seed: true", "seed"),
         ("seed: 7", 'seed: "7"', "seed"),
-        ("{high: 1e-4}", "{high: true}", "distill.1.optimizer.high"),
-        ("{high: 1e-4}", '{clip: "1"}', "distill.1.optimizer.clip"),
+        ("{learning_rate: 1e-4}", "{learning_rate: true}", "distill.1.optimizer.learning_rate"),
+        ("{learning_rate: 1e-4}", '{clip: "1"}', "distill.1.optimizer.clip"),
         ("name: second", "name: second\n    stop: {patience: true}", "distill.1.stop.patience"),
     ],
 )
@@ -183,9 +193,13 @@ def test_true_and_text_are_no_numbers(write, old, new, key):
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        ("{high: 1e-4}", "{high: .inf}", "21: `distill.1.optimizer.high`"),
-        ("{high: 1e-4}", "{clip: .nan}", "21: `distill.1.optimizer.clip`"),
-        ("width: 4", "dropout: .nan", "14: `models.student.dropout`"),
+        (
+            "{learning_rate: 1e-4}",
+            "{learning_rate: .inf}",
+            "21: `distill.1.optimizer.learning_rate`",
+        ),
+        ("{learning_rate: 1e-4}", "{clip: .nan}", "21: `distill.1.optimizer.clip`"),
+        ("hidden_dim: 4", "dropout: .nan", "14: `models.student.dropout`"),
         (
             "{loss: logit_mse, head: logits}",
             "{loss: logit_mse, head: logits, layers: [[1, -.inf]]}",
@@ -287,15 +301,19 @@ def test_weights_are_given_or_learned(write):
             "name: cool_down\n    student: teacher\n    teacher: null",
             ["'cool_down' has the name of a stage that the entry of 'teacher'"],
         ),
-        ("width: 4", "from: teacher", ["kind: or from:, not both"]),
+        ("hidden_dim: 4", "from: teacher", ["kind: or from:, not both"]),
         (
             "  student:\n",
             "  one: {from: two}\n  two: {from: one}\n  student:\n",
             [":13:", "one begins as two begins as one"],
         ),
         ("seed: 7", "seed: 7\nexport: {head: hidden}", ["export.head 'hidden'"]),
-        ("width: 4", "encoder: student", ["must be an encoder"]),
-        ("width: 4", "embedding: {of: pretrained}", ["student.embedding.of: pretrained needs a"]),
+        ("hidden_dim: 4", "encoder: student", ["must be an encoder"]),
+        (
+            "hidden_dim: 4",
+            "embedding: {of: pretrained}",
+            ["student.embedding.of: pretrained needs a"],
+        ),
         (
             "  student:\n",
             "  other: {from: nobody}\n  student:\n",
@@ -319,7 +337,8 @@ def test_keys_of_earlier_versions_name_what_to_write(write):
     message = message_of(
         write(
             changed(
-                "    kind: bilstm\n    width: 4\n    heads: [labels, logits]", "    quantized: x"
+                "    kind: bilstm\n    hidden_dim: 4\n    heads: [labels, logits]",
+                "    quantized: x",
             )
         )
     )
@@ -328,8 +347,33 @@ def test_keys_of_earlier_versions_name_what_to_write(write):
     )
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "told"),
+    [
+        (
+            "{learning_rate: 1e-4}",
+            "{high: 1e-4}",
+            "`distill.1.optimizer.high`; it is learning_rate",
+        ),
+        ("{learning_rate: 1e-4}", "{low: 1e-4}", "`distill.1.optimizer.low`; it is final_learning"),
+        ("{layers: 1}", "{width: 8}", "`models.teacher.scratch.width`; it is hidden_dim now"),
+        ("{layers: 1}", "{inner: 8}", "`models.teacher.scratch.inner`; it is intermediate_dim now"),
+    ],
+)
+def test_an_earlier_key_names_the_one_of_today(write, new, old, told):
+    assert f"unknown key {told}" in message_of(write(changed(new, old)))
+
+
+def test_null_takes_a_model_of_the_base_away(write):
+    write(LINES)
+    own = Path(write(LINES)).with_name("own.yaml")
+    deliver = "deliver: {teacher: {checkpoint: true}}"
+    own.write_text(f"base: r.yaml\nmodels: {{student: null}}\ndistill: []\n{deliver}\n", "utf-8")
+    assert [*load_recipe(own).models] == ["teacher"]
+
+
 def test_all_problems_are_told_at_once(write):
-    text = changed("seed: 7", "sed: 7").replace("width: 4", "projection: maybe")
+    text = changed("seed: 7", "sed: 7").replace("hidden_dim: 4", "projection: maybe")
     message = message_of(write(text))
     assert "r.yaml:14: `models.student.projection`" in message
     assert "r.yaml:24: unknown key `sed`" in message
@@ -358,8 +402,10 @@ def test_an_override_changes_one_place_of_an_alias(write):
     text = text[:start] + "    terms: *terms\n" + text[end:]
     recipe = load_recipe(write(text), ["distill.first.terms.soft_cross_entropy.scale=2.0"])
     assert [stage.terms[0].options for stage in recipe.distill] == [{"scale": 2.0}, {}]
-    merged = text.replace("{high: 1e-4}", "{<<: {high: 1e-4}, low: 1e-5}")
-    assert load_recipe(write(merged)).distill[1].optimizer.high == 1e-4
+    merged = text.replace(
+        "{learning_rate: 1e-4}", "{<<: {learning_rate: 1e-4}, final_learning_rate: 1e-5}"
+    )
+    assert load_recipe(write(merged)).distill[1].optimizer.learning_rate == 1e-4
 
 
 def bomb(first: str, row: str) -> str:
@@ -509,19 +555,59 @@ HUGE = "0x" + "f" * 6000
     [
         ("seed: 7", "seed: 4294967296", "24: `seed`: Input should be less than or equal to 42949"),
         ("seed: 7", f"seed: {HUGE}", "24: `seed`: Input should be less than or equal to 42949"),
-        ("{high: 1e-4}", "{}\n    batch_size: 1e24", "22: `distill.1.batch_size`: Input should be"),
-        ("{high: 1e-4}", "{}\n    batch_size: 100000", "22: `distill.1.batch_size`: Input should"),
-        ("{high: 1e-4}", "{}\n    accumulate: 100000", "22: `distill.1.accumulate`: Input should"),
-        ("{high: 1e-4}", "{}\n    stop: {epochs: 10000000000}", "22: `distill.1.stop.epochs`"),
-        ("{high: 1e-4}", "{}\n    stop: {updates: 10000000000}", "22: `distill.1.stop.updates`"),
-        ("{high: 1e-4}", "{}\n    groups: []", "22: `distill.1.groups`: List should have at least"),
-        ("width: 4", f"width: {HUGE}", "14: `models.student.width`: Input should be less than or"),
-        ("width: 4", "width: 2020-01-01", "14: `models.student.width`: Input should be a number"),
-        ("width: 4", "width: [{1: 2}]", "14: `models.student.width`: Keys should be strings"),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    batch_size: 1e24",
+            "22: `distill.1.batch_size`: Input should be",
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    batch_size: 100000",
+            "22: `distill.1.batch_size`: Input should",
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    accumulate: 100000",
+            "22: `distill.1.accumulate`: Input should",
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    stop: {epochs: 10000000000}",
+            "22: `distill.1.stop.epochs`",
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    stop: {updates: 10000000000}",
+            "22: `distill.1.stop.updates`",
+        ),
+        (
+            "{learning_rate: 1e-4}",
+            "{}\n    groups: []",
+            "22: `distill.1.groups`: List should have at least",
+        ),
+        (
+            "hidden_dim: 4",
+            f"hidden_dim: {HUGE}",
+            "14: `models.student.hidden_dim`: Input should be less than or",
+        ),
+        (
+            "hidden_dim: 4",
+            "hidden_dim: 2020-01-01",
+            "14: `models.student.hidden_dim`: Input should be a number",
+        ),
+        (
+            "hidden_dim: 4",
+            "hidden_dim: [{1: 2}]",
+            "14: `models.student.hidden_dim`: Keys should be strings",
+        ),
         ("epochs: 2", "batch_size: 70000", "11: `models.teacher.fine_tune.batch_size`"),
         ("{layers: 1}", "{layers: 1000000}", "9: `models.teacher.scratch.layers`"),
-        ("{layers: 1}", "{width: 100000}", "9: `models.teacher.scratch.width`"),
-        ("{layers: 1}", "{width: 10, heads: 4}", "9: `models.teacher.scratch`: width 10 is not"),
+        ("{layers: 1}", "{hidden_dim: 100000}", "9: `models.teacher.scratch.hidden_dim`"),
+        (
+            "{layers: 1}",
+            "{hidden_dim: 10, heads: 4}",
+            "9: `models.teacher.scratch`: hidden_dim 10 is not",
+        ),
         ("{layers: 1}", "{vocabulary: 99999999}", "9: `models.teacher.scratch.vocabulary`"),
         ("language: no", "limit: 99999999999", "6: `data.train.0.limit`"),
         ("name: small", f"name: {'x' * 300}", "1: `name`: String should have at most 200"),
@@ -541,7 +627,7 @@ def test_the_largest_seed_is_one(write):
 
 def test_messages_stay_short(write):
     wide = "{" + ", ".join(f"k{i}: 1" for i in range(3000)) + "}"
-    message = message_of(write(changed("{high: 1e-4}", wide)))
+    message = message_of(write(changed("{learning_rate: 1e-4}", wide)))
     assert message.count("\n") == 20
     assert message.endswith("and 2980 more")
     message = message_of(write(changed("task: tags", f"task: {'x' * 200_000}")))
@@ -577,7 +663,7 @@ def test_overrides_lead_through_names_and_numbers(write):
         [
             "seed=8",
             "name=no",
-            "distill.second.optimizer.high=1e-3",
+            "distill.second.optimizer.learning_rate=1e-3",
             "distill.0.batch_size=5",
             "distill.first.terms.0.weight=0.5",
             "data.train.0.limit=3",
@@ -587,11 +673,11 @@ def test_overrides_lead_through_names_and_numbers(write):
         ],
     )
     assert (recipe.seed, recipe.name, recipe.task.kind) == (8, "no", "classes")
-    assert recipe.distill[1].optimizer.high == 1e-3
+    assert recipe.distill[1].optimizer.learning_rate == 1e-3
     assert recipe.distill[0].batch_size == 5
     assert recipe.distill[0].terms[0].weight == 0.5
     assert recipe.data.train[0].limit == 3
-    assert recipe.root_spec("student").options == {"width": 4, "dropout": 0.1}
+    assert recipe.root_spec("student").options == {"hidden_dim": 4, "dropout": 0.1}
     assert recipe.export.quantize == "none"
 
 
@@ -608,8 +694,8 @@ def test_a_list_item_is_replaced_where_it_stands(write):
         ("distill.third.batch_size=2", ["no 'third' here", "first, second"]),
         ("distill.2.batch_size=2", ["no '2' here"]),
         ("name.a.b=1", ["'a' leads into a plain value"]),
-        ("optimizer.high=1", ["unknown key `optimizer`"]),
-        ("distill.first.optimizr.high=1", ["unknown key `distill.0.optimizr`"]),
+        ("optimizer.learning_rate=1", ["unknown key `optimizer`"]),
+        ("distill.first.optimizr.clip=1", ["unknown key `distill.0.optimizr`"]),
         ("seed=", ["`seed`", "None"]),
     ],
 )
@@ -673,7 +759,10 @@ tricky_text = st.sampled_from(
                 TermSpec, loss=tricky_text, weight=positive, layer=st.integers(0, 12)
             ).map(lambda term: [term]),
             optimizer=st.builds(
-                OptimizerSpec, high=positive, low=positive, clip=st.none() | positive
+                OptimizerSpec,
+                learning_rate=positive,
+                final_learning_rate=positive,
+                clip=st.none() | positive,
             ),
             teacher=st.none() | st.just("teacher"),
         ).map(lambda stage: [stage]),
@@ -700,7 +789,7 @@ class TestBase:
 base: %s
 task: tags
 data: {train: [{path: a.conll}]}
-models: {teacher: {scratch: {}}, student: {width: 7}}
+models: {teacher: {scratch: {}}, student: {hidden_dim: 7}}
 """
 
     def load(self, folder, base, *assignments, own=""):
@@ -711,7 +800,7 @@ models: {teacher: {scratch: {}}, student: {width: 7}}
     def test_what_is_missing_comes_from_it_and_from_its_own_base(self, tmp_path):
         recipe = self.load(tmp_path, "d4_2")
         student = recipe.root_spec("student")
-        assert (student.options["width"], student.options["dropout"]) == (7, 0.2)
+        assert (student.options["hidden_dim"], student.options["dropout"]) == (7, 0.2)
         assert student.heads == ["labels", "logits"]
         assert [stage.name for stage in recipe.distill] == ["representation", "logits", "labels"]
         assert recipe.base is None  # the resolved recipe stands alone
@@ -754,6 +843,8 @@ def test_a_file_goes_before_a_shipped_recipe(tmp_path, monkeypatch):
 
 def test_options_of_a_part_are_plain_numbers(tmp_path):
     path = tmp_path / "plain.yaml"
-    path.write_text(LINES.replace("width: 4\n", "width: 4\n    dropout: 2.0e-1\n"), "utf-8")
+    path.write_text(
+        LINES.replace("hidden_dim: 4\n", "hidden_dim: 4\n    dropout: 2.0e-1\n"), "utf-8"
+    )
     options = load_recipe(path).root_spec("student").options
-    assert (type(options["width"]), type(options["dropout"])) == (int, float)
+    assert (type(options["hidden_dim"]), type(options["dropout"])) == (int, float)

@@ -40,7 +40,7 @@ def keras_logits(tiny, windows) -> list[dict[str, np.ndarray]]:
     outputs = {k: np.asarray(v) for k, v in tiny.keras(rows).items()}
     return [
         {
-            o.name: outputs[f"labels/{o.name}"][row][window.units]
+            o.name: outputs[f"labels/{o.name}"][row][window.tokens]
             if o.level == "word"
             else outputs[f"labels/{o.name}"][row]
             for o in tiny.task.outputs

@@ -166,10 +166,10 @@ def encoder(tokenizer: Any) -> Callable[..., Encoder]:
     def build(layers: int, outputs: Any = None, seed: int = 1, **options: Any) -> Encoder:
         model = scratch_encoder(
             vocabulary=tokenizer.get_vocab_size(),
-            width=8,
+            hidden_dim=8,
             layers=layers,
             attention_heads=2,
-            inner=12,
+            intermediate_dim=12,
             max_positions=32,
             outputs=outputs,
             seed=seed,

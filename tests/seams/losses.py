@@ -50,7 +50,7 @@ def gold_nll(student, target, mask):
 
 
 def token_posterior(student, teacher, mask):
-    """Their Equation 10 on the marginals of both CRFs (the paper's Token-pos), mean over units."""
+    """Their Equation 10 on the marginals of both CRFs (the paper's Token-pos), mean over tokens."""
     p = marginals(*teacher, mask)
     log_q = ops.log(ops.maximum(marginals(*student, mask), 1e-9))
     return masked_mean(-ops.sum(p * log_q, axis=-1), mask)

@@ -21,7 +21,7 @@ for signal, loss, counted in (
         loss.__name__,
         student=f"{signal}/{{layers[0]}}",
         teacher=(f"{signal}/{{layers[1]}}", f"{signal}/{{layers[2]}}"),
-        align="piece",
+        align="subword",
         **counted,
     )(loss)
 

@@ -18,7 +18,7 @@ from tfdistil.tasks import Tags
 
 # A recipe needs a `student`, which is the last of the cascade.
 MODELS = """
-  teacher: {scratch: {layers: 3, width: 8}}
+  teacher: {scratch: {layers: 3, hidden_dim: 8}}
   assistant: {kind: without_top_layer}
   student: {kind: without_top_layer}
 """
@@ -31,7 +31,7 @@ STAGES = """
       - {loss: attention_mse, stream: transfer, weight: 0.5, layers: [[1, 1, 2], [2, 2, 3]]}
       - {loss: states_mse, stream: transfer, weight: 0.5, layers: [[0, 0, 1], [1, 1, 2], [2, 2, 3]]}
     groups: [layer_2, layer_1]
-    optimizer: {high: 1.0e-3}
+    optimizer: {learning_rate: 1.0e-3}
     batch_size: 8
     stop: {epochs: 4, monitor: loss, on: transfer_held_out}
   - name: one_layer
@@ -41,7 +41,7 @@ STAGES = """
       - {loss: attention_mse, stream: transfer, weight: 1, layers: [[1, 1, 2]]}
       - {loss: states_mse, stream: transfer, weight: 1, layers: [[0, 0, 1], [1, 1, 2]]}
     groups: [layer_1]
-    optimizer: {high: 1.0e-3}
+    optimizer: {learning_rate: 1.0e-3}
     batch_size: 8
     stop: {epochs: 4, monitor: loss, on: transfer_held_out}
 """
@@ -59,7 +59,7 @@ def objectives():
             function.__name__,
             student=f"{signal}/{{layers[0]}}",
             teacher=(f"{signal}/{{layers[1]}}", f"{signal}/{{layers[2]}}"),
-            align="piece",
+            align="subword",
             count=count,
         )(function)
 

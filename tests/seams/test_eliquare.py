@@ -19,7 +19,7 @@ from tfdistil.encoders import Encoder
 from tfdistil.tasks import Tags
 
 MODELS = """
-  teacher: {scratch: {layers: 4, width: 8}}
+  teacher: {scratch: {layers: 4, hidden_dim: 8}}
   student: {kind: alternate_layers, heads: [logits]}
 """
 # Equation 8 with the paper's weights and temperature.
@@ -27,11 +27,11 @@ STAGES = """
   - name: language
     terms:
       - {loss: softened, stream: transfer, weight: 5, head: logits, temperature: 2.0,
-         student_signal: "{head}/mlm", teacher_signal: "{teacher_head}/mlm", align: piece}
+         student_signal: "{head}/mlm", teacher_signal: "{teacher_head}/mlm", align: subword}
       - {loss: hidden_cosine, stream: transfer, weight: 1, head: logits, layers: [[2, 4]]}
       - {loss: masked_lm, stream: transfer, weight: 2, head: logits}
     noise: [{kind: watched, probability: 0.3}]
-    optimizer: {high: 1.0e-2}
+    optimizer: {learning_rate: 1.0e-2}
     batch_size: 8
     stop: {epochs: 8, monitor: loss, on: transfer_held_out}
 """
@@ -51,7 +51,7 @@ def hidden_cosine(student, teacher, mask):
 def objectives():
     both = {"student": "{head}/{output}", "teacher": "{teacher_head}/{output}"}
     objective("softened", **both)(softened)
-    layers = {"student": "hidden/{layers[0]}", "teacher": "hidden/{layers[1]}", "align": "piece"}
+    layers = {"student": "hidden/{layers[0]}", "teacher": "hidden/{layers[1]}", "align": "subword"}
     objective("hidden_cosine", **layers)(hidden_cosine)
 
 

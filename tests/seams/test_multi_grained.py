@@ -11,7 +11,7 @@ from keras import ops
 
 from tests.seams.crf import IMPOSSIBLE, best_paths, log_partition, path_scores
 from tests.seams.losses import token_posterior
-from tfdistil.distill.forward import JOINS, at_units
+from tfdistil.distill.forward import JOINS, at_tokens
 from tfdistil.distill.objectives import objective
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
@@ -25,7 +25,7 @@ BEST = 4
 """K: more than a text of one word has legal tags."""
 
 MODELS = """
-  teacher: {scratch: {layers: 1, width: 8}}
+  teacher: {scratch: {layers: 1, hidden_dim: 8}}
   student: {kind: tagger}
 """
 # Equation 9, with equation 10 on marginals beside it.
@@ -37,7 +37,7 @@ STAGES = """
       - {loss: sequence_cross_entropy, stream: [train, transfer]}
       - {loss: token_posterior, stream: [train, transfer]}
     weighting: uncertainty
-    optimizer: {high: 5.0e-2}
+    optimizer: {learning_rate: 5.0e-2}
     batch_size: 8
     stop: {epochs: 4, monitor: loss, on: held_out}
 """
@@ -102,7 +102,7 @@ def barred(task):
 
 LEVELS = {
     "logits/tags": "subword",
-    "paths": "unit",
+    "paths": "token",
     "log_p": "sequence",
     "count": "sequence",
     "potentials": "model",
@@ -121,8 +121,8 @@ class CrfTeacher(keras.Model):
 
     def call(self, inputs, training=False):
         logits = self.encoder(inputs, training=training)["logits/tags"]
-        potentials, mask = self.steps + self.barred, inputs["unit_mask"]
-        emissions = at_units(logits, inputs["units"])
+        potentials, mask = self.steps + self.barred, inputs["token_mask"]
+        emissions = at_tokens(logits, inputs["tokens"])
         paths, scores, count = best_paths(emissions, potentials, mask, BEST)
         log_p = scores - ops.expand_dims(log_partition(emissions, potentials, mask), -1)
         found = (logits, paths, log_p, count, potentials)
@@ -190,9 +190,9 @@ def models(named, encoder, subwords, tokenizer, task):
 
 def everything(emissions, potentials):
     """All legal tag sequences ``[n, U]`` of a text, most probable first, and their log P."""
-    units, labels = emissions.shape
-    paths = np.array(list(product(range(labels), repeat=units)))
-    scores = emissions[np.arange(units), paths].sum(-1) + potentials[-1, paths[:, 0]]
+    tokens, labels = emissions.shape
+    paths = np.array(list(product(range(labels), repeat=tokens)))
+    scores = emissions[np.arange(tokens), paths].sum(-1) + potentials[-1, paths[:, 0]]
     scores += potentials[paths[:, :-1], paths[:, 1:]].sum(-1)
     legal = scores > IMPOSSIBLE / 2
     paths, scores = paths[legal], scores[legal]
@@ -205,9 +205,12 @@ def crf_of(named_model, example, emissions, potentials):
     """`everything` of a model for a text."""
     (window,) = named_model.featurizer.encode(example.words)
     batch = {name: array[None] for name, array in window.inputs.items()}
-    batch |= {"units": window.units[None], "unit_mask": np.ones((1, len(window.units)), "int32")}
+    batch |= {
+        "tokens": window.tokens[None],
+        "token_mask": np.ones((1, len(window.tokens)), "int32"),
+    }
     signals = named_model.model(batch)
-    at = np.array(signals[emissions], "float64")[0, window.units]
+    at = np.array(signals[emissions], "float64")[0, window.tokens]
     return everything(at, np.array(signals[potentials], "float64"))
 
 

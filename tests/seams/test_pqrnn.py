@@ -18,7 +18,7 @@ FEATURES, WIDTH = 24, 8
 L2 = 1e-3
 
 MODELS = """
-  teacher: {scratch: {layers: 1, width: 8}}
+  teacher: {scratch: {layers: 1, hidden_dim: 8}}
   float: {kind: tiny_pqrnn}
   student: {kind: tiny_pqrnn}
 """
@@ -27,29 +27,29 @@ STAGES = """
   - name: float
     student: float
     terms: [{loss: soft_cross_entropy, stream: [train, augmented], scale: 0.5}]
-    optimizer: {high: 2.0e-2}
+    optimizer: {learning_rate: 2.0e-2}
     batch_size: 8
     stop: {epochs: 6, monitor: loss, on: dev}
   - name: quantized
     student: student
     terms: [{loss: soft_cross_entropy, stream: [train, augmented], scale: 0.5}]
     groups: [heads, encoder, bottleneck, ranges]
-    optimizer: {high: 1.0e-2}
+    optimizer: {learning_rate: 1.0e-2}
     batch_size: 8
     stop: {epochs: 4, monitor: loss, on: dev}
 """
 
 
 class HashedWords:
-    """A vector of -1, 0 and 1 for each word, from its hash: no vocabulary, one unit per word."""
+    """A vector of -1, 0 and 1 for each word, from its hash: no vocabulary, one token per word."""
 
     kind, max_length = "hashed_words", 32
     padding = {"projection": 0}  # noqa: RUF012
 
     def encode(self, words, second=None):
         rows = [self.features(word) for word in words]
-        units = np.arange(len(words), dtype=np.int32)
-        return [Window({"projection": np.stack(rows)}, units, units, (0, len(words)))]
+        tokens = np.arange(len(words), dtype=np.int32)
+        return [Window({"projection": np.stack(rows)}, tokens, tokens, (0, len(words)))]
 
     def encode_batch(self, texts):
         return [self.encode(*text) for text in texts]
@@ -203,7 +203,7 @@ def soft_cross_entropies(student, teacher, examples, scale):
             (window,) = model.featurizer.encode(example.words)
             inputs = {name: array[None] for name, array in window.inputs.items()}
             inputs["attention_mask"] = np.ones((1, window.length), "int32")
-            found.append((model.model(inputs), window.units))
+            found.append((model.model(inputs), window.tokens))
         (s, s_units), (t, t_units) = found
         pairs = (
             (slots, s["labels/slots"][0], s_units, t["logits/slots"][0], t_units),

@@ -15,7 +15,7 @@ from tfdistil.text.featurizer import Window
 FEATURES = 32
 
 MODELS = """
-  teacher: {scratch: {layers: 1, width: 8}}
+  teacher: {scratch: {layers: 1, hidden_dim: 8}}
   float: {kind: pqrnn}
   student: {kind: pqrnn}
 """
@@ -24,27 +24,27 @@ STAGES = f"""
   - name: float
     student: float
     terms: [{TERM}]
-    optimizer: {{high: 1.0e-2}}
+    optimizer: {{learning_rate: 1.0e-2}}
     batch_size: 8
     stop: {{epochs: 6, monitor: loss, on: dev}}
   - name: quantized
     student: student
     terms: [{TERM}]
-    optimizer: {{high: 3.0e-3}}
+    optimizer: {{learning_rate: 3.0e-3}}
     batch_size: 8
     stop: {{epochs: 2, monitor: loss, on: dev}}
   - name: rest
     student: student
     terms: [{TERM}]
     groups: [heads, encoder, bottleneck, ranges]
-    optimizer: {{high: 3.0e-3}}
+    optimizer: {{learning_rate: 3.0e-3}}
     batch_size: 8
     stop: {{epochs: 2, monitor: loss, on: dev}}
 """
 
 
 class Fingerprints:
-    """The bytes of a word from its hash, a unit per word."""
+    """The bytes of a word from its hash, a token per word."""
 
     kind, max_length = "fingerprints", 32
     padding = {"fingerprint": 0}  # noqa: RUF012
@@ -52,8 +52,8 @@ class Fingerprints:
     def encode(self, words, second=None):
         codes = [np.random.default_rng(zlib.crc32(word.encode())) for word in words]
         rows = np.stack([code.integers(0, 256, FEATURES // 4) for code in codes])
-        units = np.arange(len(words), dtype=np.int32)
-        return [Window({"fingerprint": rows.astype(np.uint8)}, units, units, (0, len(words)))]
+        tokens = np.arange(len(words), dtype=np.int32)
+        return [Window({"fingerprint": rows.astype(np.uint8)}, tokens, tokens, (0, len(words)))]
 
     def encode_batch(self, texts):
         return [self.encode(*text) for text in texts]

@@ -63,7 +63,7 @@ SHORT = {
         *("--set", "distill.representation.terms.0.layer=2"),
         *updates(8, "representation", "logits", "labels"),
     ],
-    "pqrnn": updates(20, "float", "quantized", "settled"),
+    "pqrnn": updates(20, "float", "quantized", "frozen_statistics"),
 }
 
 

@@ -12,11 +12,11 @@ from tfdistil.distill.schedule import Schedule
 from tfdistil.tasks import Tags
 
 MODELS = """
-  teacher: {scratch: {layers: 2, width: 8}}
+  teacher: {scratch: {layers: 2, hidden_dim: 8}}
   student: {kind: tiny, projection: true, head_input: projection, heads: [logits, labels]}
 """
 # A short phase that is monitored on what it minimises.
-SHORT = """optimizer: {high: 2.0e-2}
+SHORT = """optimizer: {learning_rate: 2.0e-2}
     batch_size: 8
     stop: {epochs: 3, monitor: loss, on: transfer_held_out}"""
 LABELLED = SHORT.replace("transfer_held_out", "dev")
@@ -114,7 +114,7 @@ def per_word(named_model, examples, signal):
     for example in examples:
         (window,) = named_model.featurizer.encode(example.words)
         signals = named_model.model({name: a[None] for name, a in window.inputs.items()})
-        found.append(np.array(signals[signal])[0, window.units])
+        found.append(np.array(signals[signal])[0, window.tokens])
     return np.concatenate(found).astype(np.float64)
 
 

@@ -19,16 +19,16 @@ def table() -> np.ndarray:
     return (rng.normal(size=(300, 20)) * np.linspace(3, 0.1, 20)).astype(np.float32)
 
 
-@pytest.mark.parametrize("width", [1, 7, 20])
-def test_error_is_the_tail_of_the_singular_values(table, width):
+@pytest.mark.parametrize("dim", [1, 7, 20])
+def test_error_is_the_tail_of_the_singular_values(table, dim):
     singular = np.linalg.svd(table.astype(np.float64), compute_uv=False)
-    embedding = svd_embedding(table, width).astype(np.float64)
+    embedding = svd_embedding(table, dim).astype(np.float64)
     # The best linear map back to the table's space is least squares.
     back, *_ = np.linalg.lstsq(embedding, table.astype(np.float64), rcond=None)
     error = np.sum((embedding @ back - table) ** 2)
-    assert error == pytest.approx(np.sum(singular[width:] ** 2), rel=1e-4, abs=1e-5)
+    assert error == pytest.approx(np.sum(singular[dim:] ** 2), rel=1e-4, abs=1e-5)
     np.testing.assert_allclose(
-        np.linalg.svd(embedding, compute_uv=False), singular[:width], rtol=1e-4
+        np.linalg.svd(embedding, compute_uv=False), singular[:dim], rtol=1e-4
     )
 
 
@@ -45,7 +45,7 @@ def test_all_dimensions_keep_all_inner_products(table):
 
 
 @pytest.mark.parametrize(
-    ("bad", "width", "text"),
+    ("bad", "dim", "text"),
     [
         (np.ones(3), 1, "matrix"),
         (np.full((4, 4), np.nan), 2, "finite"),
@@ -53,14 +53,14 @@ def test_all_dimensions_keep_all_inner_products(table):
         (np.ones((4, 4)), 0, r"outside 1 \.\. 4"),
     ],
 )
-def test_errors(bad, width, text):
+def test_errors(bad, dim, text):
     with pytest.raises(ValueError, match=text):
-        svd_embedding(bad, width)
+        svd_embedding(bad, dim)
 
 
 def test_set_embedding(table):
     student = build_student(
-        "bilstm", vocabulary=300, embedding=7, width=4, outputs={"tags": ("word", 3)}
+        "bilstm", vocabulary=300, embedding=7, hidden_dim=4, outputs={"tags": ("word", 3)}
     )
     embedding = svd_embedding(table, 7)
     student.set_embedding(embedding)
@@ -76,19 +76,19 @@ def post_processed(table: np.ndarray, directions: int) -> np.ndarray:
     return centred - centred @ axes.T @ axes
 
 
-def reduced(table: np.ndarray, width: int) -> np.ndarray:
+def reduced(table: np.ndarray, dim: int) -> np.ndarray:
     centred = table - table.mean(axis=0)
-    return centred @ np.linalg.svd(centred, full_matrices=False)[2][:width].T
+    return centred @ np.linalg.svd(centred, full_matrices=False)[2][:dim].T
 
 
 # D is 20: at a width of 19 the first post-processing leaves fewer axes than the PCA keeps.
-@pytest.mark.parametrize(("width", "directions"), [(9, 2), (12, 5), (7, 0), (20, 9), (19, 4)])
-def test_pca_ppa_is_the_three_steps(table, width, directions):
+@pytest.mark.parametrize(("dim", "directions"), [(9, 2), (12, 5), (7, 0), (20, 9), (19, 4)])
+def test_pca_ppa_is_the_three_steps(table, dim, directions):
     shifted = table + np.linspace(-3, 3, 20, dtype=np.float32)
     expected = post_processed(shifted.astype(np.float64), directions)
-    expected = post_processed(reduced(expected, width), directions)
-    found = pca_ppa_embedding(shifted, width, directions)
-    assert (found.shape, found.dtype) == ((300, width), np.float32)
+    expected = post_processed(reduced(expected, dim), directions)
+    found = pca_ppa_embedding(shifted, dim, directions)
+    assert (found.shape, found.dtype) == ((300, dim), np.float32)
     # Axes have either sign and the result is turned: products are what both must share.
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=2e-3)
 
@@ -104,12 +104,12 @@ def test_pca_ppa_of_xtremedistil(directions):
 
 
 @pytest.mark.parametrize(
-    ("width", "directions", "text"),
+    ("dim", "directions", "text"),
     [(5, 5, "5 directions: at most 4"), (20, 10, "at most 9"), (5, -1, "-1"), (21, 1, "1 .. 20")],
 )
-def test_pca_ppa_errors(table, width, directions, text):
+def test_pca_ppa_errors(table, dim, directions, text):
     with pytest.raises(ValueError, match=text):
-        pca_ppa_embedding(table, width, directions)
+        pca_ppa_embedding(table, dim, directions)
 
 
 FASTTEXT = "3 2\nthe 0.5 -1 \n</s> 1e-1 2 \nIn\u00a0a\u0085 3 4 \n"

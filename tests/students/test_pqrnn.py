@@ -190,12 +190,12 @@ def test_losses_are_the_squares_of_all_kernels():
 
 
 @pytest.mark.parametrize("quantize", [None, "keras"])
-def test_settled_statistics_are_those_of_inference(quantize):
+def test_recalibrated_statistics_are_those_of_inference(quantize):
     model = trained(make(quantize=quantize, projection_dropout=0.5, zoneout=0.9), batch([4, 7], 7))
     rows = batch([5, 2, 8], 8)
-    model.settle([rows])
+    model.recalibrate([rows])
     found = model(rows)
-    # Normalised by the batch itself, without noise, is the same as by its settled statistics.
+    # Normalised by the batch itself, without noise, is the same as by its recalibrated statistics.
     model.feature_dropout.rate = 0.0
     for layer in model.qrnns:
         layer.zoneout = 0.0
@@ -214,7 +214,7 @@ def test_settling_takes_the_mean_over_batches():
     for part in parts:
         features = np.asarray(model._expand(part["fingerprint"]))[part["attention_mask"] == 1]
         means.append((features @ np.asarray(model.bottleneck.kernel)[0, 0]).mean(0))
-    model.settle(parts)
+    model.recalibrate(parts)
     np.testing.assert_allclose(
         model.bottleneck.norm.statistics.mean, np.mean(means, axis=0), atol=1e-5
     )
@@ -225,7 +225,7 @@ def test_settling_changes_statistics_alone_and_only_where_they_learn():
     groups = dict(model.layer_groups())
     before = {name: [np.array(w) for w in group] for name, group in groups.items()}
     settings = [layer.zoneout for layer in model.qrnns]
-    model.settle([batch([5, 2], 6)])
+    model.recalibrate([batch([5, 2], 6)])
     for name, group in groups.items():
         changed = any((np.array(w) != b).any() for w, b in zip(group, before[name], strict=True))
         assert changed == (name in ("statistics", "ranges")), name
@@ -238,11 +238,11 @@ def test_settling_changes_statistics_alone_and_only_where_they_learn():
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        model.settle(fails())
+        model.recalibrate(fails())
     assert [layer.zoneout for layer in model.qrnns] == settings
     set_trainable(model, ["heads"])
     before = [np.array(w) for w in model.weights]
-    model.settle([batch([5, 2], 6)])
+    model.recalibrate([batch([5, 2], 6)])
     for weight, old in zip(model.weights, before, strict=True):
         np.testing.assert_array_equal(weight, old)
 

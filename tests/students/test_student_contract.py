@@ -22,11 +22,11 @@ TASKS = {
     "classes": {"class": ("sequence", 4)},
 }
 MAKERS = {
-    "bilstm": {"kind": "bilstm", "embedding": 6, "width": 8},
+    "bilstm": {"kind": "bilstm", "embedding": 6, "hidden_dim": 8},
     "bilstm-projection": {
         "kind": "bilstm",
         "embedding": 6,
-        "width": 8,
+        "hidden_dim": 8,
         "projection": 10,
         "head_input": "projection",
         "heads": ("labels", "logits"),
@@ -34,7 +34,7 @@ MAKERS = {
     "bilstm-linear-projection": {
         "kind": "bilstm",
         "embedding": 6,
-        "width": 8,
+        "hidden_dim": 8,
         "projection": 10,
         "projection_activation": "linear",
         "head_input": "projection",
@@ -52,7 +52,7 @@ MAKERS = {
     "transformer": {
         "kind": "transformer",
         "embedding": 6,
-        "width": 8,
+        "hidden_dim": 8,
         "layers": 2,
         "attention_heads": 2,
         "max_positions": 16,
@@ -60,7 +60,7 @@ MAKERS = {
     "transformer-projection": {
         "kind": "transformer",
         "embedding": 6,
-        "width": 8,
+        "hidden_dim": 8,
         "layers": 1,
         "attention_heads": 2,
         "max_positions": 16,
@@ -316,10 +316,13 @@ def test_export_function_refuses_an_unknown_head(name):
         ({"outputs": {"a/b": ("word", 2)}}, "no '/'"),
         ({"heads": "labels"}, "different names"),
         ({"heads": ("a", "a")}, "different names"),
-        ({"width": 0}, "width is a whole number from 1 to 65,536, got 0"),
-        ({"width": "4"}, "width is a whole number from 1 to 65,536, got '4'"),
-        ({"width": 2.0}, "width is a whole number"),
-        ({"width": 65536}, "make 34,360,786,954 parameters; a student has at most 536,870,912"),
+        ({"hidden_dim": 0}, "hidden_dim is a whole number from 1 to 65,536, got 0"),
+        ({"hidden_dim": "4"}, "hidden_dim is a whole number from 1 to 65,536, got '4'"),
+        ({"hidden_dim": 2.0}, "hidden_dim is a whole number"),
+        (
+            {"hidden_dim": 65536},
+            "make 34,360,786,954 parameters; a student has at most 536,870,912",
+        ),
         ({"vocabulary": 0}, "vocabulary is a whole number from 1 to 10,000,000, got 0"),
         ({"embedding": -1}, "embedding is a whole number"),
         ({"dropout": 1.0}, "dropout is a number from 0 to below 1, got 1.0"),
@@ -334,7 +337,7 @@ def test_errors(change, text):
         "kind": "bilstm",
         "vocabulary": 5,
         "embedding": 2,
-        "width": 2,
+        "hidden_dim": 2,
         "outputs": {"tags": ("word", 2)},
     }
     with pytest.raises(ValueError, match=text):

@@ -115,7 +115,10 @@ def test_sizes(student):
     heads = 8 * 5 + 5 + 8 * 3 + 3
     assert student.count_params() == embedding + 2 * block + heads
     assert TransformerStudent(9, 4, 64, 1, OUTPUTS).attention_heads == 2
-    assert TransformerStudent(9, 4, 8, 1, OUTPUTS, inner=3).get_config()["inner"] == 3
+    assert (
+        TransformerStudent(9, 4, 8, 1, OUTPUTS, intermediate_dim=3).get_config()["intermediate_dim"]
+        == 3
+    )
 
 
 def test_dropout_is_the_same_with_the_same_seed(inputs):
@@ -128,7 +131,7 @@ def test_dropout_is_the_same_with_the_same_seed(inputs):
 
 
 def test_no_two_parts_start_alike():
-    student = TransformerStudent(8, 8, 8, 2, OUTPUTS, inner=8, max_positions=8, seed=1)
+    student = TransformerStudent(8, 8, 8, 2, OUTPUTS, intermediate_dim=8, max_positions=8, seed=1)
     kernels = [np.array(w) for w in student.weights if w.shape == (8, 8)]
     assert len(kernels) == 3 + 2 * 6
     for n, kernel in enumerate(kernels):
@@ -154,13 +157,14 @@ def test_more_pieces_than_positions_is_an_error(student):
     ("change", "text"),
     [
         ({"layers": 0}, "layers is a whole number from 1 to 1,000, got 0"),
-        ({"inner": 0}, "inner is a whole number from 1 to 65,536, got 0"),
+        ({"intermediate_dim": 0}, "intermediate_dim is a whole number from 1 to 65,536, got 0"),
         ({"max_positions": 0}, "max_positions is a whole number from 1 to 65,536, got 0"),
-        ({"attention_heads": 3}, "width 8 is not divisible by 3 attention heads"),
+        ({"attention_heads": 3}, "hidden_dim 8 is not divisible by 3 attention heads"),
     ],
 )
 def test_errors(change, text):
     with pytest.raises(ValueError, match=text):
         TransformerStudent(
-            **{"vocabulary": 5, "embedding": 2, "width": 8, "layers": 1} | change, outputs=OUTPUTS
+            **{"vocabulary": 5, "embedding": 2, "hidden_dim": 8, "layers": 1} | change,
+            outputs=OUTPUTS,
         )

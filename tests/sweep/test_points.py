@@ -26,19 +26,19 @@ from tfdistil.sweep.points import (
 )
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
-E, H = "models.student.embedding.width", "models.student.width"
+E, H = "models.student.embedding.dim", "models.student.hidden_dim"
 
 
 def test_a_grid_is_the_product_in_order():
     points = sweep_points([f"{E}=50,100", f"{H}=200,400"], [])
     assert [point.name for point in points] == [
-        "embedding.width=50,student.width=200",
-        "embedding.width=50,student.width=400",
-        "embedding.width=100,student.width=200",
-        "embedding.width=100,student.width=400",
+        "embedding.dim=50,student.hidden_dim=200",
+        "embedding.dim=50,student.hidden_dim=400",
+        "embedding.dim=100,student.hidden_dim=200",
+        "embedding.dim=100,student.hidden_dim=400",
     ]
     assert points[1] == Point(
-        "embedding.width=50,student.width=400", "(50, 400)", (f"{E}=50", f"{H}=400")
+        "embedding.dim=50,student.hidden_dim=400", "(50, 400)", (f"{E}=50", f"{H}=400")
     )
 
 
@@ -56,9 +56,11 @@ def test_seeds_multiply_all_points():
     assert with_seeds(points, []) == points
     found = with_seeds(points, [1, 2])
     assert [point.name for point in found] == [
-        f"{name},seed={seed}" for name in ("width=4", "width=8", "full") for seed in (1, 2)
+        f"{name},seed={seed}"
+        for name in ("hidden_dim=4", "hidden_dim=8", "full")
+        for seed in (1, 2)
     ]
-    assert found[1] == Point("width=4,seed=2", "4, 2", (f"{H}=4", "seed=2"))
+    assert found[1] == Point("hidden_dim=4,seed=2", "4, 2", (f"{H}=4", "seed=2"))
     with pytest.raises(RecipeError, match="--seeds 1,1"):
         with_seeds(points, [1, 1])
 
@@ -96,9 +98,9 @@ def test_what_a_point_assigns_is_read_back_as_it_was(value):
 
 
 def test_keys_are_as_short_as_they_are_clear():
-    assert short_keys([H]) == ["width"]
-    assert short_keys([E, H]) == ["embedding.width", "student.width"]
-    assert short_keys(["width", "a.width"]) == ["width", "a.width"]
+    assert short_keys([H]) == ["hidden_dim"]
+    assert short_keys([E, H]) == ["embedding.dim", "student.hidden_dim"]
+    assert short_keys(["hidden_dim", "a.hidden_dim"]) == ["hidden_dim", "a.hidden_dim"]
     assert short_keys(["seed", "a.b.c", "x.b.c"]) == ["seed", "a.b.c", "x.b.c"]
 
 
@@ -129,8 +131,8 @@ def test_what_is_no_point_is_refused(grids, variants, says):
 def test_every_recipe_is_checked_and_named_by_its_point(tmp_path):
     points = sweep_points([f"{H}=8,wide"], [])
     plan = plan_sweep(TINY, points[:1], tmp_path / "out", ["seed=5"])
-    assert plan.recipes == {"width=8": load_recipe(TINY, ["seed=5", f"{H}=8"])}
-    assert (plan.base, plan.source, plan.wanted) == (TINY.parent, None, {"width=8"})
+    assert plan.recipes == {"hidden_dim=8": load_recipe(TINY, ["seed=5", f"{H}=8"])}
+    assert (plan.base, plan.source, plan.wanted) == (TINY.parent, None, {"hidden_dim=8"})
     wrong = sweep_points([], [["fast", "distill.nix.stop.epochs=1"]])
     with pytest.raises(RecipeError, match=r"^fast: --set .*no 'nix' here"):
         plan_sweep(TINY, wrong, tmp_path / "out")

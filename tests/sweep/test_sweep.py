@@ -30,7 +30,7 @@ from tfdistil.sweep.points import plan_sweep, sweep_points
 from tfdistil.sweep.run import sweep
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
-WIDTH = "models.student.width"
+WIDTH = "models.student.hidden_dim"
 TEACHER = model_step("teacher")
 SHORT = ["baseline=false", "models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]
 
@@ -79,7 +79,7 @@ def test_what_the_teacher_does_not_see_leaves_it_the_same(change):
         "data.demo.dev=19",
         "data.transfer_limit=50",
         "models.teacher.fine_tune.epochs=1",
-        "models.teacher.scratch.width=16",
+        "models.teacher.scratch.hidden_dim=16",
         "models.teacher.seed=7",
         CHECKPOINT,
     ],
@@ -350,7 +350,7 @@ def swept(tmp_path_factory) -> Path:
 
     class Stops(Screen):
         def begin(self, name, total):
-            if name == "joint" and (out / "width=16" / "MODEL_CARD.md").exists():
+            if name == "joint" and (out / "hidden_dim=16" / "MODEL_CARD.md").exists():
                 raise KeyboardInterrupt
             return super().begin(name, total)
 
@@ -360,18 +360,18 @@ def swept(tmp_path_factory) -> Path:
     assert text.getvalue().endswith("1 of 2 points are finished; the same command goes on\n")
     assert text.getvalue().count("fine_tune: done") == 1
     with (out / "sweep.csv").open(newline="") as file:
-        assert [row["point"] for row in csv.DictReader(file)] == ["width=16"]
+        assert [row["point"] for row in csv.DictReader(file)] == ["hidden_dim=16"]
     screen, log_of_second = log()
     found = sweep(plan_sweep(TINY, points, out, SHORT), out, screen)
     found.check()
     assert "fine_tune" not in log_of_second.getvalue()
-    assert "width=16 (" not in log_of_second.getvalue()
+    assert "hidden_dim=16 (" not in log_of_second.getvalue()
     return out
 
 
 @pytest.mark.slow
 def test_the_teacher_is_trained_once(swept):
-    first, second = (RunFolder(swept / name) for name in ("width=16", "width=8"))
+    first, second = (RunFolder(swept / name) for name in ("hidden_dim=16", "hidden_dim=8"))
     for name in (f"{TEACHER}/model.safetensors", f"{TEACHER}/tokenizer.json"):
         assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
     assert second.facts(TEACHER)["taken_from"] == str(first.path)
@@ -398,7 +398,7 @@ def test_the_table_is_that_of_the_metrics(swept):
         faster = file.ratios["teacher"].batch["median"]
         assert float(row["faster_batch_than_teacher"]) == faster
         assert (int(row["calls_online"]), int(row["batch"])) == (100, 32)
-        assert f'href="width%3D{row[WIDTH]}/report.html"' in (swept / "sweep.html").read_text(
+        assert f'href="hidden_dim%3D{row[WIDTH]}/report.html"' in (swept / "sweep.html").read_text(
             "utf-8"
         )
     assert int(rows[0]["parameters"]) > int(rows[1]["parameters"])
@@ -409,8 +409,8 @@ def test_a_point_is_what_a_run_of_its_recipe_alone_would_be(swept, tmp_path):
     alone = tmp_path / "run"
     run(load_recipe(TINY, [*SHORT, f"{WIDTH}=8"]), alone, TINY.parent, log()[0])
     for name in ("student.tflite", "predictions/teacher.test.jsonl"):
-        assert (alone / name).read_bytes() == (swept / "width=8" / name).read_bytes(), name
-    folders = (of / model_step("student") for of in (alone, swept / "width=8"))
+        assert (alone / name).read_bytes() == (swept / "hidden_dim=8" / name).read_bytes(), name
+    folders = (of / model_step("student") for of in (alone, swept / "hidden_dim=8"))
     mine, theirs = (load_model(folder).model for folder in folders)
     for weight, expected in zip(mine.get_weights(), theirs.get_weights(), strict=True):
         np.testing.assert_array_equal(weight, expected)
@@ -421,8 +421,8 @@ def test_a_finished_run_lends_its_teacher(swept, tmp_path, monkeypatch):
     started = []
     monkeypatch.setattr(module, "run", lambda recipe, out, base, screen: started.append(out))
     points = sweep_points([], [["narrow", f"{WIDTH}=4"], ["seed", "seed=5"]])
-    sweep(plan_sweep(swept / "width=8", points, tmp_path / "out"), tmp_path / "out", log()[0])
+    sweep(plan_sweep(swept / "hidden_dim=8", points, tmp_path / "out"), tmp_path / "out", log()[0])
     narrow, seed = (RunFolder(path) for path in started)
-    assert narrow.facts(TEACHER)["taken_from"] == str(swept / "width=8")
+    assert narrow.facts(TEACHER)["taken_from"] == str(swept / "hidden_dim=8")
     assert len(list((narrow.path / "cache").iterdir())) == 2
     assert not seed.is_done(TEACHER)

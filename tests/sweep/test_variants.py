@@ -21,7 +21,7 @@ PQRNN = ["heads", "encoder", "bottleneck", "statistics", "ranges"]
 
 OWN = """\
 wide:
-  models.student.width: 300
+  models.student.hidden_dim: 300
   data.train: [{path: "a, b.conll"}]
 as-it-is: {}
 """
@@ -45,7 +45,7 @@ def file(tmp_path):
 
 def test_names_and_overrides(file):
     assert read_variants(file) == [
-        ["wide", "models.student.width=300", 'data.train=[{"path": "a, b.conll"}]'],
+        ["wide", "models.student.hidden_dim=300", 'data.train=[{"path": "a, b.conll"}]'],
         ["as-it-is"],
     ]
     assert read_variants(file, ["as-it-is"]) == [["as-it-is"]]

@@ -36,7 +36,7 @@ def test_minilm_word_by_word_as_transformers(minilm, shared_data):
         compared += 1
         assert window.inputs["input_ids"].tolist() == expected["input_ids"]
         assert window.inputs["token_type_ids"].tolist() == expected["token_type_ids"]
-        assert window.units.tolist() == [word_ids.index(w) for w in range(len(words))]
+        assert window.tokens.tolist() == [word_ids.index(w) for w in range(len(words))]
     assert compared > 0.95 * len(sentences)
 
 

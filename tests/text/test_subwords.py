@@ -33,11 +33,11 @@ def test_ids_and_first_pieces_are_the_tokenizers_own(request, family, words):
     encoding = made.tokenizer.encode(words, is_pretokenized=True)
     assert window.inputs["input_ids"].tolist() == encoding.ids
     word_ids = encoding.word_ids
-    assert window.units.tolist() == [word_ids.index(w) for w in range(len(words))]
+    assert window.tokens.tolist() == [word_ids.index(w) for w in range(len(words))]
     assert window.starts.tolist() == [*range(len(words))]
     assert window.words == (0, len(words))
     assert window.inputs["attention_mask"].tolist() == [1] * window.length
-    assert all(v.dtype == np.int32 for v in [*window.inputs.values(), window.units, window.starts])
+    assert all(v.dtype == np.int32 for v in [*window.inputs.values(), window.tokens, window.starts])
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -46,8 +46,8 @@ def test_alignment_x_scores_every_piece(request, family):
     made = featurizer(request, family, alignment="x")
     (window,) = made.encode(words)
     word_ids = made.tokenizer.encode(words, is_pretokenized=True).word_ids
-    assert window.units.tolist() == [i for i, w in enumerate(word_ids) if w is not None]
-    firsts = window.units[window.starts]
+    assert window.tokens.tolist() == [i for i, w in enumerate(word_ids) if w is not None]
+    firsts = window.tokens[window.starts]
     assert firsts.tolist() == [word_ids.index(w) for w in range(len(words))]
 
 
@@ -55,8 +55,8 @@ def test_first_piece_of_a_sentencepiece_word_begins_it(request):
     made = featurizer(request, "unigram")
     words = ["the", "jazz", "münchen"]
     (window,) = made.encode(words)
-    for unit in window.units:
-        piece = made.tokenizer.id_to_token(int(window.inputs["input_ids"][unit]))
+    for token in window.tokens:
+        piece = made.tokenizer.id_to_token(int(window.inputs["input_ids"][token]))
         assert piece.startswith("▁")
 
 
@@ -86,7 +86,7 @@ def test_long_pairs_lose_what_the_library_cuts(request, family, max_length):
     assert window.dropped == whole - len(encoding.ids) > 0
     kept = {w for w, s in zip(encoding.word_ids, encoding.sequence_ids, strict=True) if s == 0}
     assert window.words == (0, len(kept))
-    assert len(window.units) == len(kept)
+    assert len(window.tokens) == len(kept)
 
 
 def test_a_word_without_pieces_is_unknown(request):
@@ -145,10 +145,10 @@ def test_laws_of_windows(wordpiece, words, max_length, share, alignment):
         assert len(ids) == window.length <= max_length
         assert (ids[0], ids[-1]) == (made.cls, made.sep)
         assert len(window.starts) == window.words[1] - window.words[0]
-        ends = [*window.starts.tolist(), len(window.units)][1:]
+        ends = [*window.starts.tolist(), len(window.tokens)][1:]
         for start, end, word in zip(window.starts, ends, range(*window.words), strict=True):
             kept = pieces[words[word]][: made.budget]
-            scored = window.units[start:end]
+            scored = window.tokens[start:end]
             assert ids[scored].tolist() == list(kept if alignment == "x" else kept[:1])
             at = scored[0]
             assert ids[at : at + len(kept)].tolist() == list(kept)
@@ -165,7 +165,7 @@ def test_batch_equals_one_by_one(request):
         assert len(alone) == len(windows)
         for one, two in zip(alone, windows, strict=True):
             assert one.words == two.words
-            assert one.units.tolist() == two.units.tolist()
+            assert one.tokens.tolist() == two.tokens.tolist()
             assert one.inputs["input_ids"].tolist() == two.inputs["input_ids"].tolist()
 
 

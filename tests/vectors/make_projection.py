@@ -188,7 +188,7 @@ def pairs() -> list[dict[str, Any]]:
             words, second = one.split(), two.split()
             (made,) = ProjectionFeaturizer(replace(SHOWN, eos=eos), length).encode(words, second)
             rows = made.inputs["fingerprint"]
-            kept = len(made.units)
+            kept = len(made.tokens)
             found.append(
                 {
                     "first": words,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tfdistil.augmentation import pivoting, slot_substitution, word_neighbours
 from tfdistil.augmentation.registry import (
     AUGMENTATIONS,
-    Workshop,
+    AugmentationContext,
     augment,
     augmentation,
     check_options,
@@ -18,7 +18,7 @@ from tfdistil.augmentation.translation import translator
 
 __all__ = [
     "AUGMENTATIONS",
-    "Workshop",
+    "AugmentationContext",
     "augment",
     "augmentation",
     "check_options",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from tfdistil.augmentation.registry import Workshop, augmentation
+from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.translation import (
     TRANSLATORS,
     HuggingFaceTranslator,
@@ -25,7 +25,7 @@ def pivoting(
     examples: Sequence[Example],
     count: int,
     generator: random.Random,
-    workshop: Workshop,
+    context: AugmentationContext,
     model: str | Mapping[str, str] = "",
     pivots: Sequence[str | Sequence[str]] = (),
     codes: Mapping[str, str] | None = None,
@@ -44,7 +44,7 @@ def pivoting(
         examples: with their language.
         count: sentences to make; each pivot takes the examples in an order of its own.
         generator: of the orders.
-        workshop: its ``base``, ``split`` and ``counter`` are used.
+        context: its ``base``, ``split`` and ``counter`` are used.
         model: folder or hub id of a sequence-to-sequence model, a mapping of directions such as
             ``{en-de: FOLDER, de-en: FOLDER}``, or the name of a registered translator.
         pivots: languages to go through; a list in the list is a way through several.
@@ -63,7 +63,7 @@ def pivoting(
             "pivoting needs model: FOLDER (or a mapping of directions) and pivots: [de, fr]"
         )
     translate = StoredTranslations(
-        _translator(model, codes, beams, workshop), workshop.base / store, batch
+        _translator(model, codes, beams, context), context.base / store, batch
     )
     made: list[Example] = []
     for pivot in pivots:
@@ -75,9 +75,9 @@ def pivoting(
             own = [example for example in chosen if example.language == language]
             texts = [_joined(words, e.language) for e in own for words in _parts(e)]
             for source, target in zip((language, *ways), (*ways, language), strict=True):
-                counter = workshop.counter(f"translate {source}-{target}", len(set(texts)))
+                counter = context.counter(f"translate {source}-{target}", len(set(texts)))
                 texts = translate(texts, source, target, counter)
-            back = (_words(text, workshop, lowercase, punctuation) for text in texts)
+            back = (_words(text, context, lowercase, punctuation) for text in texts)
             for example in own:
                 parts = [next(back) for _ in _parts(example)]
                 made.append(_unlabelled(example, parts))
@@ -94,8 +94,10 @@ def _unlabelled(example: Example, parts: Sequence[tuple[str, ...]]) -> Example:
     return Example(words, second=second, language=example.language, source=example.source)
 
 
-def _words(text: str, workshop: Workshop, lowercase: bool, punctuation: bool) -> tuple[str, ...]:
-    words = workshop.split(text.lower() if lowercase else text)
+def _words(
+    text: str, context: AugmentationContext, lowercase: bool, punctuation: bool
+) -> tuple[str, ...]:
+    words = context.split(text.lower() if lowercase else text)
     return tuple(word for word in words if punctuation or any(map(str.isalnum, word)))
 
 
@@ -107,8 +109,8 @@ def _translator(
     model: str | Mapping[str, str],
     codes: Mapping[str, str] | None,
     beams: int,
-    workshop: Workshop,
+    context: AugmentationContext,
 ) -> Translator:
     if isinstance(model, str) and model in TRANSLATORS:
         return RegisteredTranslator(model)
-    return HuggingFaceTranslator(model, codes, beams, workshop.base)
+    return HuggingFaceTranslator(model, codes, beams, context.base)

@@ -16,7 +16,7 @@ from tfdistil.registry import entering
 
 
 @dataclass(frozen=True)
-class Workshop:
+class AugmentationContext:
     """What an augmentation may use beside the sentences.
 
     Attributes:
@@ -38,7 +38,7 @@ AUGMENTATIONS: dict[str, Augmentation] = {}
 
 
 def augmentation(name: str) -> Callable[[Augmentation], Augmentation]:
-    """Register a function ``(examples, count, generator, workshop, **options) -> examples``.
+    """Register a function ``(examples, count, generator, context, **options) -> examples``.
 
     Raises:
         ValueError: there is an augmentation of that name.
@@ -61,7 +61,7 @@ def augment(
     examples: Sequence[Example],
     count: int,
     seed: int,
-    workshop: Workshop | None = None,
+    context: AugmentationContext | None = None,
     **options: Any,
 ) -> list[Example]:
     """About ``count`` new unlabelled sentences, none twice and none of ``examples``.
@@ -73,7 +73,7 @@ def augment(
         examples: to make them from.
         count: how many.
         seed: of all choices.
-        workshop: what else may be used; None: nothing.
+        context: what else may be used; None: nothing.
         **options: of the kind.
 
     Raises:
@@ -81,7 +81,7 @@ def augment(
     """
     check_options(kind, options)
     make = AUGMENTATIONS[kind]
-    made = make(examples, count, random.Random(seed), workshop or Workshop(), **options)
+    made = make(examples, count, random.Random(seed), context or AugmentationContext(), **options)
     taken = {example.key() for example in examples}
     fresh: dict[Any, Example] = {}
     for example in made:

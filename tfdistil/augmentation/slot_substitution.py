@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tfdistil.augmentation.registry import Workshop, augmentation
+from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.tasks.iob2 import spans
@@ -16,7 +16,7 @@ def slot_substitution(
     examples: Sequence[Example],
     count: int,
     generator: random.Random,
-    workshop: Workshop,
+    context: AugmentationContext,
     share: float = 0.9,
 ) -> list[Example]:
     """Sentences with their slot values swapped for others of the same slot and language.
@@ -28,13 +28,13 @@ def slot_substitution(
         examples: with IOB2 tags.
         count: sentences to make; the examples take turns.
         generator: of the choices.
-        workshop: not used.
+        context: not used.
         share: probability of each value to be swapped.
 
     Raises:
         DataError: no example with a slot, or a share outside ``(0, 1]``.
     """
-    del workshop
+    del context
     if not 0 < share <= 1:
         raise DataError(f"slot_substitution: share is above 0 and at most 1, got {share}")
     values: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}

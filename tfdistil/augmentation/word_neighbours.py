@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tfdistil.augmentation.registry import Workshop, augmentation
+from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.files import beside
@@ -29,7 +29,7 @@ def word_neighbours(
     examples: Sequence[Example],
     count: int,
     generator: random.Random,
-    workshop: Workshop,
+    context: AugmentationContext,
     share: float = 0.3,
     neighbours: int = 15,
 ) -> list[Example]:
@@ -41,7 +41,7 @@ def word_neighbours(
         examples: with or without labels; they take turns.
         count: sentences to make.
         generator: of the choices.
-        workshop: its ``checkpoint`` has the word embeddings.
+        context: its ``checkpoint`` has the word embeddings.
         share: probability of each word to be swapped.
         neighbours: how many of the nearest words, by cosine, are as likely as one another.
 
@@ -49,7 +49,7 @@ def word_neighbours(
         DataError: a teacher without a checkpoint, a share outside ``(0, 1]``, or fewer than one
             neighbour.
     """
-    if workshop.checkpoint is None:
+    if context.checkpoint is None:
         raise DataError(
             "word_neighbours reads the word embeddings of the teacher's checkpoint, but this "
             "teacher is made from scratch; slot_substitution needs none"
@@ -60,7 +60,7 @@ def word_neighbours(
             f"{share} and {neighbours}"
         )
     words = {word for e in examples for word in (*e.words, *(e.second or ()))}
-    near = _neighbours(beside(workshop.base, workshop.checkpoint), words, neighbours)
+    near = _neighbours(beside(context.base, context.checkpoint), words, neighbours)
 
     def swapped(text: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(

@@ -38,10 +38,10 @@ A stopped run goes on where it was: give the same recipe and folder again.
 """
 SWEEP = """\
 examples:
-  tfdistil sweep ner.yaml --out runs/grid --grid models.student.embedding.width=50,100 \\
-      --grid models.student.width=100,200                  (all four combinations)
+  tfdistil sweep ner.yaml --out runs/grid --grid models.student.embedding.dim=50,100 \\
+      --grid models.student.hidden_dim=100,200                  (all four combinations)
   tfdistil sweep ner.yaml --out runs/ablation --variant full \\
-      --variant narrow models.student.width=50 --variant short distill.joint.stop.epochs=2
+      --variant narrow models.student.hidden_dim=50 --variant short distill.joint.stop.epochs=2
   tfdistil sweep runs/ner --out runs/amount --grid data.transfer_limit=1000,10000
   tfdistil sweep ner.yaml --out runs/table3 --variants xtremedistil_table3 D1 D4.2 \\
       --seeds 13,14,15 --set models.teacher.seed=13       (students of one teacher)

@@ -14,8 +14,8 @@ class Interrupt:
 
     Python raises KeyboardInterrupt wherever the main thread happens to be. In a destructor it is
     printed and forgotten; a library that was called may forget it too, or turn it into an error of
-    its own. A run would go on as if nobody had asked it to stop, or end with that error. `heed`,
-    called now and then, raises it again, and so does the end of the block.
+    its own. A run would go on as if nobody had asked it to stop, or end with that error.
+    `raise_if_interrupted`, called now and then, raises it again, and so does the end of the block.
 
     Once it came, what destructors complain of is not printed: objects that were half made then
     cannot be taken apart properly.
@@ -59,7 +59,7 @@ class Interrupt:
         if not self.came:
             self._hook(unraisable)
 
-    def heed(self) -> None:
+    def raise_if_interrupted(self) -> None:
         """Raises KeyboardInterrupt where it came and is not on its way."""
         if self.came:
             raise KeyboardInterrupt

@@ -50,13 +50,13 @@ class Screen:
         finally:
             self._interrupt.__exit__(*error)
 
-    def heed(self) -> None:
+    def raise_if_interrupted(self) -> None:
         """Raises KeyboardInterrupt if Ctrl-C was pressed and something swallowed it."""
-        self._interrupt.heed()
+        self._interrupt.raise_if_interrupted()
 
     def line(self, text: str) -> None:
         """Print one line."""
-        self.heed()
+        self.raise_if_interrupted()
         self.console.print(text, markup=False)
 
     @contextlib.contextmanager
@@ -108,7 +108,7 @@ class Screen:
         update = self.begin(name, total)
 
         def count(done: int) -> None:
-            self.heed()
+            self.raise_if_interrupted()
             update(done, "")
             if done >= total:
                 self.end()
@@ -131,7 +131,7 @@ class ProgressBar(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Move it; the loss is read now and then only, since reading it waits for the device."""
-        self.screen.heed()
+        self.screen.raise_if_interrupted()
         self.done += 1
         if self.done % 10 == 0 or self.done == self.updates:
             loss = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tfdistil.augmentation import Workshop, augment, check_options
+from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.console.progress import Counter
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
@@ -134,7 +134,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
     transfer = [replace(e, tags=None, label=None) for e in transfer]  # its file may be labelled
     augmented, dropped_made = _augmented(
-        recipe, sets["train"], held_out, _workshop(recipe, base, splitter, counter)
+        recipe, sets["train"], held_out, _context(recipe, base, splitter, counter)
     )
     if data.augment:
         counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
@@ -209,20 +209,23 @@ def _class(example: Example) -> str | None:
     return example.label
 
 
-def _workshop(
+def _context(
     recipe: Recipe, base: Path, splitter: WordSplitter, counter: Counter | None
-) -> Workshop:
+) -> AugmentationContext:
     teacher = recipe.models.get("teacher")
-    workshop = Workshop(
+    context = AugmentationContext(
         base,
         checkpoint=teacher.checkpoint if isinstance(teacher, EncoderSpec) else None,
         split=lambda text: [word for word, _, _ in splitter.split(text)],
     )
-    return workshop if counter is None else replace(workshop, counter=counter)
+    return context if counter is None else replace(context, counter=counter)
 
 
 def _augmented(
-    recipe: Recipe, train: Sequence[Example], held_out: Sequence[Example], workshop: Workshop
+    recipe: Recipe,
+    train: Sequence[Example],
+    held_out: Sequence[Example],
+    context: AugmentationContext,
 ) -> tuple[list[Example], int]:
     """What the augmentations make of train, without what is held out, and how much of it that is.
 
@@ -231,7 +234,7 @@ def _augmented(
     made: list[Example] = []
     for spec in recipe.data.augment:
         count = round(spec.times * len(train))
-        made += augment(spec.kind, [*train, *made], count, recipe.seed, workshop, **spec.options)
+        made += augment(spec.kind, [*train, *made], count, recipe.seed, context, **spec.options)
     return drop_overlap(made, held_out)
 
 

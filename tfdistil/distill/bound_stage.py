@@ -61,15 +61,15 @@ class BoundStage:
     @property
     def teacher_in_step(self) -> Any:
         """The teacher that runs on the student's inputs in each step, where a term wants it."""
-        on_pieces = any(term.on_pieces for term in self.terms)
-        return self.teacher.model if self.teacher is not None and on_pieces else None
+        on_subwords = any(term.on_subwords for term in self.terms)
+        return self.teacher.model if self.teacher is not None and on_subwords else None
 
     def teacher_signals(self, streams: Sequence[str]) -> list[str]:
         """What the terms on some streams need of the teacher beforehand, in order of name.
 
         What aligns on pieces is not among them: it is read off the teacher in the step.
         """
-        terms = [term for term in self.terms if term.stream in streams and not term.on_pieces]
+        terms = [term for term in self.terms if term.stream in streams and not term.on_subwords]
         return sorted({name for term in terms for name in term.teacher})
 
 
@@ -158,7 +158,7 @@ def _check_signals(
     models: Mapping[str, FeaturizedModel],
     model: str,
     names: Sequence[str],
-    align: Align = "unit",
+    align: Align = "token",
 ) -> None:
     for name in names:
         reads = f"stage {spec.name!r}: {what} reads {name!r} off {model!r}"
@@ -166,20 +166,22 @@ def _check_signals(
             level = models[model].model.level(name)
         except KeyError as error:
             raise RecipeError(f"{reads}: {error.args[0]}") from None
-        if level == "piece" and align == "unit":
-            raise RecipeError(f"{reads}, which has no row for a scored piece; give align: piece")
-        if level not in ("piece", "subword", "model") and align == "piece":
-            raise RecipeError(f"{reads}, which has no row for each piece, as align: piece needs")
+        if level == "window" and align == "token":
+            raise RecipeError(f"{reads}, which has no row for a scored token; give align: subword")
+        if level not in ("window", "subword", "model") and align == "subword":
+            raise RecipeError(
+                f"{reads}, which has no row for each subword, as align: subword needs"
+            )
 
 
 def _check_tokenizers(
     spec: StageSpec, student: FeaturizedModel, teacher: FeaturizedModel, terms: Sequence[Term]
 ) -> None:
     """A teacher that runs on the student's inputs has to read them as the student does."""
-    on_pieces = any(term.on_pieces for term in terms)
-    if on_pieces and teacher.featurizer.to_assets() != student.featurizer.to_assets():
+    on_subwords = any(term.on_subwords for term in terms)
+    if on_subwords and teacher.featurizer.to_assets() != student.featurizer.to_assets():
         raise RecipeError(
-            f"stage {spec.name!r} has a term that aligns on pieces, which needs one tokenizer "
+            f"stage {spec.name!r} has a term that aligns on subwords, which needs one tokenizer "
             f"for both, but {spec.teacher!r} and {spec.student!r} have their own; with "
             "prune_vocabulary: false a student has its teacher's"
         )
@@ -193,7 +195,7 @@ def _noise(
         noise = bind_noise(spec.noise, student.featurizer)
     except RecipeError as error:
         raise RecipeError(f"stage {spec.name!r}: noise: {error}") from None
-    known = {"unit": [output.name for output in task.outputs], "piece": noise.targets}
+    known = {"token": [output.name for output in task.outputs], "subword": noise.targets}
     for term in terms:
         there = known[term.align]
         if term.target is not None and term.target not in there:
@@ -203,7 +205,7 @@ def _noise(
             raise RecipeError(
                 f"stage {spec.name!r}: term {term.label} reads the target {term.target!r} with "
                 f"align: {term.align}; there is {listed(there) or 'none'} of that alignment"
-                + "".join(f", and {maker} makes it of every piece" for maker in makers)
+                + "".join(f", and {maker} makes it of every subword" for maker in makers)
             )
     return noise
 

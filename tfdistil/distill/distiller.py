@@ -9,7 +9,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.distill.forward import SignalModel, at_units
+from tfdistil.distill.forward import SignalModel, at_tokens
 from tfdistil.distill.terms import Term
 from tfdistil.distill.weighting import WEIGHTINGS
 
@@ -24,9 +24,9 @@ else:
 class Distiller(TrainStep, keras.Model):
     """Trains a student on the weighted sum of a stage's terms.
 
-    ``fit`` takes batches ``{stream: {inputs..., units, unit_mask, target/..., teacher/...}}``. The
-    student runs once per stream. Everything that makes the loss is in `compute_loss`; the training
-    step of a backend only differentiates it.
+    ``fit`` takes batches ``{stream: {inputs..., tokens, token_mask, target/..., teacher/...}}``.
+    The student runs once per stream. Everything that makes the loss is in `compute_loss`; the
+    training step of a backend only differentiates it.
 
     Args:
         student: gives named signals and says their `level`; gets the whole batch of a stream, so
@@ -81,7 +81,7 @@ class Distiller(TrainStep, keras.Model):
 
     @property
     def metrics(self) -> list[Any]:
-        """Each term's mean over an epoch, of all units (or texts) alike, whatever their batch."""
+        """Each term's mean over an epoch, of all tokens (or texts) alike, whatever their batch."""
         return self.term_means
 
     def build(self, input_shape: Any = None) -> None:
@@ -97,15 +97,15 @@ class Distiller(TrainStep, keras.Model):
     ) -> Any:
         """The weighted sum of the terms plus the student's own losses (regularisers)."""
         del y, sample_weight
-        on_pieces = {term.stream for term in self.terms if term.on_pieces}
-        teacher = {key: self._teacher_signals(x[key]) for key in on_pieces}
+        on_subwords = {term.stream for term in self.terms if term.on_subwords}
+        teacher = {key: self._teacher_signals(x[key]) for key in on_subwords}
         values = []
         for term, mean in zip(self.terms, self.term_means, strict=True):
             value, count = self._term(
                 term,
                 x[term.stream],
                 y_pred[term.stream],
-                teacher[term.stream] if term.on_pieces else x[term.stream],
+                teacher[term.stream] if term.on_subwords else x[term.stream],
             )
             mean.update_state(value, sample_weight=count)
             values.append(value)
@@ -143,11 +143,11 @@ class Distiller(TrainStep, keras.Model):
         teacher_signals: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         """A term on a batch, and how many values it is the mean of."""
-        gather = term.align == "unit"
+        gather = term.align == "token"
 
         def aligned(name: str) -> Any:
             if gather and self.student.level(name) == "subword":
-                return at_units(signals[name], batch["units"])
+                return at_tokens(signals[name], batch["tokens"])
             return signals[name]
 
         found = {"student": [aligned(name) for name in term.student]}
@@ -161,8 +161,8 @@ class Distiller(TrainStep, keras.Model):
             arguments["target"] = batch[f"target/{term.target}"]
         if not gather:
             mask = batch["attention_mask"]
-        elif self.student.level(term.student[0]) in ("subword", "unit"):
-            mask = batch["unit_mask"]
+        elif self.student.level(term.student[0]) in ("subword", "token"):
+            mask = batch["token_mask"]
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])
         parameters = self._values(term, term.objective.parameters)

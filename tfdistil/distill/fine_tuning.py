@@ -152,7 +152,7 @@ class _Stages:
             teacher=None,
             student=self.model,
             optimizer=OptimizerSpec(
-                high=rate,
+                learning_rate=rate,
                 schedule=shape,
                 warmup=rising / stop.updates,
                 layer_decay=self.spec.layer_decay,

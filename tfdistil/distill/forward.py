@@ -1,4 +1,4 @@
-"""Running a model for its signals: only those wanted, gathered at the scored pieces."""
+"""Running a model for its signals: only those wanted, gathered at the scored tokens."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class SignalModel(Protocol):
 
     ``model(batch)`` returns named signals; `level` says what each has rows for:
 
-    - ``subword``: ``[B, T, ...]``, one per piece, gathered at the scored pieces where needed;
-    - ``unit``: ``[B, U, ...]``, one per scored piece already (a CRF's paths, say; such a model
-      reads ``units`` and ``unit_mask`` of the batch itself);
+    - ``subword``: ``[B, T, ...]``, one per piece, gathered at the scored tokens where needed;
+    - ``token``: ``[B, U, ...]``, one per scored token already (a CRF's paths, say; such a model
+      reads ``tokens`` and ``token_mask`` of the batch itself);
     - ``sequence``: ``[B, ...]``, one per text;
     - ``model``: no batch axis, the same for every text (a CRF's transitions);
-    - ``piece``: anything else, such as attention maps; for terms that align on pieces alone.
+    - ``window``: anything else, such as attention maps; for terms that align on subwords alone.
 
     A text longer than a window has a signal from each, which are joined as `JOINS` says for the
     level. A model of which that is not true for all signals has a method ``join(signal)``: it gives
@@ -47,7 +47,7 @@ Join = Callable[[Sequence[np.ndarray]], np.ndarray]
 
 JOINS: dict[str, Join] = {
     "subword": np.concatenate,
-    "unit": np.concatenate,
+    "token": np.concatenate,
     "sequence": lambda parts: np.mean(parts, axis=0),
 }
 """How the windows of a text are joined, by the level of the signal."""
@@ -59,18 +59,18 @@ def join_of(model: SignalModel, signal: str) -> Join | None:
     return JOINS[model.level(signal)] if declared is None else declared(signal)
 
 
-def at_units(signal: Any, units: Any) -> Any:
-    """Rows of a per-piece signal at the scored pieces.
+def at_tokens(signal: Any, tokens: Any) -> Any:
+    """Rows of a per-piece signal at the scored tokens.
 
     Args:
         signal: ``[B, T, ...]``.
-        units: positions, int ``[B, U]``.
+        tokens: positions, int ``[B, U]``.
 
     Returns:
         ``[B, U, ...]``.
     """
-    shape = (*ops.shape(units), *([1] * (len(signal.shape) - 2)))
-    return ops.take_along_axis(signal, ops.reshape(units, shape), axis=1)
+    shape = (*ops.shape(tokens), *([1] * (len(signal.shape) - 2)))
+    return ops.take_along_axis(signal, ops.reshape(tokens, shape), axis=1)
 
 
 class SignalReader:
@@ -78,23 +78,23 @@ class SignalReader:
 
     Args:
         model: a teacher or student.
-        names: the signals; those of level ``subword`` are gathered at the scored pieces.
+        names: the signals; those of level ``subword`` are gathered at the scored tokens.
 
     Attributes:
-        per_unit: for each signal of a text, whether its first axis is units.
+        per_token: for each signal of a text, whether its first axis is tokens.
         of_model: the signals of level ``model``.
     """
 
     def __init__(self, model: SignalModel, names: Sequence[str]):
         self.model, self.names = model, tuple(names)
         self._levels = {name: model.level(name) for name in names}
-        self.per_unit = {
-            name: level in ("subword", "unit")
+        self.per_token = {
+            name: level in ("subword", "token")
             for name, level in self._levels.items()
             if level != "model"
         }
         self.of_model = tuple(name for name, level in self._levels.items() if level == "model")
-        self._joins = {name: join_of(model, name) for name in self.per_unit}
+        self._joins = {name: join_of(model, name) for name in self.per_token}
         self._compiled: Callable[[Any], dict[str, Any]] | None = None
 
     def batch(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -107,7 +107,7 @@ class SignalReader:
         def run(batch: Mapping[str, Any]) -> dict[str, Any]:
             signals = self.model(batch, training=False)
             return {
-                name: at_units(signals[name], batch["units"])
+                name: at_tokens(signals[name], batch["tokens"])
                 if level == "subword"
                 else signals[name]
                 for name, level in self._levels.items()
@@ -134,7 +134,7 @@ class SignalReader:
             batch_size: rows at a time.
 
         Yields:
-            ``(example index, {name: [units, ...] or [...]})`` in no particular order, without the
+            ``(example index, {name: [tokens, ...] or [...]})`` in no particular order, without the
             signals of the model itself.
 
         Raises:
@@ -154,11 +154,11 @@ class SignalReader:
                 if pending[example] == 0:
                     yield example, self.join([found.pop(r) for r in rows_of[example]])
 
-    def row(self, signals: Mapping[str, np.ndarray], i: int, units: int) -> dict[str, np.ndarray]:
+    def row(self, signals: Mapping[str, np.ndarray], i: int, tokens: int) -> dict[str, np.ndarray]:
         """One row of a batch of signals, without its padding."""
         return {
-            name: signals[name][i, :units] if per_unit else signals[name][i]
-            for name, per_unit in self.per_unit.items()
+            name: signals[name][i, :tokens] if per_token else signals[name][i]
+            for name, per_token in self.per_token.items()
         }
 
     def check_windows(self, rows_of: Sequence[Sequence[int]]) -> None:

@@ -1,6 +1,6 @@
 """Distillation objectives: pure functions of student, teacher and label signals.
 
-Each takes tensors that are already aligned on *units* (the scored pieces), on all pieces or on
+Each takes tensors that are already aligned on *tokens* (the scored tokens), on all pieces or on
 texts, and returns a scalar: the mean over those that are real, so that the weights of terms do not
 depend on the length of the texts or the size of the batch. The papers sum instead; that differs by
 a factor only. One that is a mean over something else says so by its ``count``.
@@ -24,7 +24,7 @@ from keras import ops
 from tfdistil.errors import RecipeError
 from tfdistil.registry import add_once
 
-Align = Literal["unit", "piece"]
+Align = Literal["token", "subword"]
 
 STATES = {
     "hidden": {"word": "hidden", "sequence": "sentence"},
@@ -37,10 +37,10 @@ Count = Callable[[Any, Any], Any]
 
 
 def known_units(mask: Any, target: Any = None) -> Any:
-    """Real units (or texts), of which a target is known where one is read; float scalar.
+    """Real tokens (or texts), of which a target is known where one is read; float scalar.
 
     Args:
-        mask: 1 at real units, ``[...]``.
+        mask: 1 at real tokens, ``[...]``.
         target: ids, int ``[...]``, negative where there is none; None: no target is read.
     """
     known = ops.cast(mask, "float32")
@@ -58,13 +58,13 @@ class Signals:
             of `STATES` and option names to fill in; empty ``teacher`` where none is needed.
         target: the ids that are passed as ``target``: ``{output}`` for the task's gold ids, or the
             name of targets a transform makes (``mlm``); None where there are none.
-        align: ``unit`` (scored pieces or texts) or ``piece`` (every position, same tokenizer).
+        align: ``token`` (scored tokens or texts) or ``subword`` (every position, same tokenizer).
     """
 
     student: tuple[str, ...]
     teacher: tuple[str, ...] = ()
     target: str | None = None
-    align: Align = "unit"
+    align: Align = "token"
 
     @property
     def per(self) -> Literal["output", "level"] | None:
@@ -108,7 +108,7 @@ def objective(
     student: str | Sequence[str],
     teacher: str | Sequence[str] = (),
     target: str | None = None,
-    align: Align = "unit",
+    align: Align = "token",
     count: Count = known_units,
     parameters: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -161,10 +161,10 @@ def cross_entropy(student: Any, target: Any, mask: Any) -> Any:
     Args:
         student: logits, float ``[..., labels]``.
         target: gold ids, int ``[...]``; negative where there is no label.
-        mask: 1 at real units, ``[...]``.
+        mask: 1 at real tokens, ``[...]``.
 
     Returns:
-        Mean of -log softmax(student)[target] over labelled real units.
+        Mean of -log softmax(student)[target] over labelled real tokens.
     """
     known = ops.cast(target >= 0, "int32") * ops.cast(mask, "int32")
     log_p = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
@@ -173,7 +173,7 @@ def cross_entropy(student: Any, target: Any, mask: Any) -> Any:
     return masked_mean(-ops.squeeze(picked, -1), known)
 
 
-@objective("masked_lm", student="{head}/mlm", target="mlm", align="piece")
+@objective("masked_lm", student="{head}/mlm", target="mlm", align="subword")
 def masked_lm(student: Any, target: Any, mask: Any) -> Any:
     """Cross-entropy of the masked pieces (Devlin et al. 2019): `cross_entropy` at every piece.
 
@@ -196,11 +196,11 @@ def logit_mse(
 
     Args:
         student, teacher: logits, float ``[..., labels]``.
-        mask: 1 at real units, ``[...]``.
+        mask: 1 at real tokens, ``[...]``.
         target_as: a key of `LOGIT_TARGETS`.
 
     Returns:
-        Mean over real units of ½‖student - target‖².
+        Mean over real tokens of ½‖student - target‖².
 
     Raises:
         RecipeError: another ``target_as``.
@@ -227,8 +227,8 @@ LOGIT_TARGETS: dict[str, Callable[[Any], Any]] = {
     "log_odds": _log_odds,
 }
 """What the logits of a student are to equal: the teacher's raw pre-softmax logits, as in the
-published code; log p, which differs from them by a constant per unit, so that no capacity goes into
-their level; or log p - log(1 - p), which the paper's logit(p) means literally."""
+published code; log p, which differs from them by a constant per token, so that no capacity goes
+into their level; or log p - log(1 - p), which the paper's logit(p) means literally."""
 
 
 @objective("hidden_kl", student="{projection}", teacher="{hidden}/{layer}")
@@ -237,15 +237,15 @@ def hidden_kl(student: Any, teacher: Any, mask: Any) -> Any:
 
     The paper takes KL between representations, which are no distributions. Our reading is the
     softmax over the hidden dimension; it ignores a shift of all dimensions, and so does the
-    student. At word level the state is that of the scored piece, at sequence level of [CLS].
+    student. At word level the state is that of the scored token, at sequence level of [CLS].
 
     Args:
         student: its projection to the teacher's width (Equation 5), float ``[..., D]``.
         teacher: states of the layer ``layer``, float ``[..., D]``.
-        mask: 1 at real units, ``[...]``.
+        mask: 1 at real tokens, ``[...]``.
 
     Returns:
-        Mean over real units of KL(softmax(teacher) ‖ softmax(student)).
+        Mean over real tokens of KL(softmax(teacher) ‖ softmax(student)).
     """
     log_p = ops.log_softmax(ops.cast(teacher, "float32"), axis=-1)
     log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
@@ -264,7 +264,7 @@ def hidden_mse(student: Any, teacher: Any, mask: Any) -> Any:
         student, teacher, mask: as of `hidden_kl`.
 
     Returns:
-        Mean over real units of the mean over dimensions of (student - teacher)².
+        Mean over real tokens of the mean over dimensions of (student - teacher)².
     """
     error = ops.cast(student, "float32") - ops.cast(teacher, "float32")
     return masked_mean(ops.mean(ops.square(error), axis=-1), mask)
@@ -276,11 +276,11 @@ def soft_cross_entropy(student: Any, teacher: Any, mask: Any, scale: float = 1.0
 
     Args:
         student, teacher: logits, float ``[..., labels]``.
-        mask: 1 at real units, ``[...]``.
+        mask: 1 at real tokens, ``[...]``.
         scale: s, multiplies the teacher's logits only; there is no T² factor.
 
     Returns:
-        Mean over real units of -softmax(s·teacher) · log softmax(student).
+        Mean over real tokens of -softmax(s·teacher) · log softmax(student).
     """
     p = ops.softmax(scale * ops.cast(teacher, "float32"), axis=-1)
     log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)

@@ -20,10 +20,10 @@ else:
 
 @keras.saving.register_keras_serializable("tfdistil")
 class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear rise from 0 to ``high``, then cosine, linear or no decay to ``low``.
+    """A linear rise from 0 to ``peak``, then a decay to ``final``, or none.
 
     Args:
-        high, low: learning rates.
+        peak, final: learning rates.
         steps: all updates; the decay ends there.
         warmup: updates spent rising.
         shape: ``cosine``, ``linear`` or ``constant``.
@@ -31,9 +31,9 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(
-        self, high: float, low: float, steps: int, warmup: int, shape: str, accumulate: int = 1
+        self, peak: float, final: float, steps: int, warmup: int, shape: str, accumulate: int = 1
     ):
-        self.high, self.low, self.steps, self.warmup = high, low, steps, warmup
+        self.peak, self.final, self.steps, self.warmup = peak, final, steps, warmup
         self.shape, self.accumulate = shape, accumulate
 
     def __call__(self, step: Any) -> Any:
@@ -47,14 +47,14 @@ class WarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
             "linear": 1.0 - progress,
             "constant": ops.ones_like(progress),
         }[self.shape]
-        decayed = self.low + (self.high - self.low) * falling
-        return ops.where(step < self.warmup, self.high * rising, decayed)
+        decayed = self.final + (self.peak - self.final) * falling
+        return ops.where(step < self.warmup, self.peak * rising, decayed)
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments."""
         return {
-            "high": self.high,
-            "low": self.low,
+            "peak": self.peak,
+            "final": self.final,
             "steps": self.steps,
             "warmup": self.warmup,
             "shape": self.shape,
@@ -117,8 +117,10 @@ def make_optimizer(
     groups (``others``): decay would pull learned weights of terms to 1.
     """
     warmup = round(spec.warmup * steps)
-    own = {name: rate / spec.high for name, rate in spec.rates.items()}
-    schedule = WarmupDecay(spec.high, spec.low, steps, warmup, spec.schedule, accumulate)
+    own = {name: rate / spec.learning_rate for name, rate in spec.rates.items()}
+    schedule = WarmupDecay(
+        spec.learning_rate, spec.final_learning_rate, steps, warmup, spec.schedule, accumulate
+    )
     optimizer = LayerwiseAdamW(
         layer_factors(groups, spec.layer_decay, own) if spec.layer_decay < 1 or own else {},
         learning_rate=schedule,

@@ -29,11 +29,11 @@ class TextRows(Protocol):
         """Index of each row's example, int64 ``[rows]``; the windows of a text are in order."""
 
     @property
-    def unit_counts(self) -> np.ndarray:
+    def token_counts(self) -> np.ndarray:
         """Units of each example over all its windows, int64 ``[examples]``."""
 
-    def unit_range(self, row: int) -> slice:
-        """The row's part of its example's units."""
+    def token_range(self, row: int) -> slice:
+        """The row's part of its example's tokens."""
         ...
 
     def words(self, rows: Sequence[int] | np.ndarray) -> list[Sequence[str]]:
@@ -41,11 +41,11 @@ class TextRows(Protocol):
         ...
 
     def inputs(self, rows: Sequence[int] | np.ndarray) -> dict[str, np.ndarray]:
-        """Padded model inputs, ``units`` and ``unit_mask`` of some rows, see `Rows.inputs`."""
+        """Padded model inputs, ``tokens`` and ``token_mask`` of some rows, see `Rows.inputs`."""
         ...
 
     def target(
-        self, output: str, level: str, rows: Sequence[int] | np.ndarray, units: int
+        self, output: str, level: str, rows: Sequence[int] | np.ndarray, tokens: int
     ) -> np.ndarray:
         """Target ids of some rows, see `Rows.target`."""
         ...
@@ -53,15 +53,15 @@ class TextRows(Protocol):
 
 def rows_by_example(rows: TextRows) -> list[list[int]]:
     """The rows of each example, in order."""
-    found: list[list[int]] = [[] for _ in rows.unit_counts]
+    found: list[list[int]] = [[] for _ in rows.token_counts]
     for row, example in enumerate(rows.example):
         found[example].append(row)
     return found
 
 
 def units_of(rows: TextRows, row: int) -> int:
-    """How many units a row has."""
-    own = rows.unit_range(row)
+    """How many tokens a row has."""
+    own = rows.token_range(row)
     return own.stop - own.start
 
 
@@ -72,18 +72,18 @@ class Rows:
     Attributes:
         windows: the rows.
         example: index of each row's example, int64 ``[rows]``.
-        first_unit: where each row's units start among its example's units, int64 ``[rows]``.
-        targets: per example, output name to ids per unit (``[units]``) or a scalar.
-        unit_counts: units of each example over all its windows, int64 ``[examples]``.
+        first_token: where each row's tokens start among its example's tokens, int64 ``[rows]``.
+        targets: per example, output name to ids per token (``[tokens]``) or a scalar.
+        token_counts: tokens of each example over all its windows, int64 ``[examples]``.
         padding: the value of padding for each model input.
         texts: the words of each example.
     """
 
     windows: tuple[Window, ...]
     example: np.ndarray
-    first_unit: np.ndarray
+    first_token: np.ndarray
     targets: tuple[dict[str, np.ndarray], ...]
-    unit_counts: np.ndarray
+    token_counts: np.ndarray
     padding: dict[str, int]
     texts: tuple[Sequence[str], ...]
 
@@ -96,7 +96,7 @@ class Rows:
         return np.array([window.length for window in self.windows], dtype=np.int64)
 
     def inputs(self, rows: Sequence[int] | np.ndarray, multiple: int = 8) -> dict[str, np.ndarray]:
-        """Padded model inputs and units of some rows.
+        """Padded model inputs and tokens of some rows.
 
         Args:
             rows: which rows, in the order of the batch.
@@ -104,22 +104,23 @@ class Rows:
 
         Returns:
             The model's inputs ``[B, T]`` or ``[B, T, n]`` in the featurizer's dtypes,
-            ``attention_mask [B, T]``, ``units [B, U]`` (positions) and ``unit_mask [B, U]``, int32.
+            ``attention_mask [B, T]``, ``tokens [B, U]`` (positions) and ``token_mask [B, U]``,
+            int32.
         """
         windows = [self.windows[row] for row in rows]
         time = _round_up(max(w.length for w in windows), multiple)
-        units = _round_up(max(len(w.units) for w in windows), multiple)
+        tokens = _round_up(max(len(w.tokens) for w in windows), multiple)
         batch = {
             name: _pad([w.inputs[name] for w in windows], time, value)
             for name, value in self.padding.items()
         }
         batch["attention_mask"] = _pad([np.ones(w.length, np.int32) for w in windows], time, 0)
-        batch["units"] = _pad([w.units for w in windows], units, 0)
-        batch["unit_mask"] = _pad([np.ones(len(w.units), np.int32) for w in windows], units, 0)
+        batch["tokens"] = _pad([w.tokens for w in windows], tokens, 0)
+        batch["token_mask"] = _pad([np.ones(len(w.tokens), np.int32) for w in windows], tokens, 0)
         return batch
 
     def target(
-        self, output: str, level: str, rows: Sequence[int] | np.ndarray, units: int
+        self, output: str, level: str, rows: Sequence[int] | np.ndarray, tokens: int
     ) -> np.ndarray:
         """Target ids of some rows, `IGNORE` where there is none.
 
@@ -127,33 +128,33 @@ class Rows:
             output: name of the task's output.
             level: ``word`` or ``sequence``.
             rows: which rows.
-            units: length of the padded unit axis.
+            tokens: length of the padded token axis.
 
         Returns:
-            int32 ``[B, units]`` at word level, ``[B]`` at sequence level.
+            int32 ``[B, tokens]`` at word level, ``[B]`` at sequence level.
         """
         found = [self.targets[self.example[row]].get(output) for row in rows]
         if level == "sequence":
             return np.array([IGNORE if ids is None else ids for ids in found], dtype=np.int32)
-        target = np.full((len(rows), units), IGNORE, dtype=np.int32)
+        target = np.full((len(rows), tokens), IGNORE, dtype=np.int32)
         for i, (row, ids) in enumerate(zip(rows, found, strict=True)):
             if ids is not None:
-                target[i, : len(self.windows[row].units)] = ids[self.unit_range(row)]
+                target[i, : len(self.windows[row].tokens)] = ids[self.token_range(row)]
         return target
 
     def words(self, rows: Sequence[int] | np.ndarray) -> list[Sequence[str]]:
         """The words that each of some rows owns."""
         return [self.texts[self.example[row]][slice(*self.windows[row].words)] for row in rows]
 
-    def unit_range(self, row: int) -> slice:
-        """The row's part of its example's units."""
-        start = int(self.first_unit[row])
-        return slice(start, start + len(self.windows[row].units))
+    def token_range(self, row: int) -> slice:
+        """The row's part of its example's tokens."""
+        start = int(self.first_token[row])
+        return slice(start, start + len(self.windows[row].tokens))
 
     def word_starts(self, example_rows: Sequence[int]) -> np.ndarray:
-        """Where each word of an example starts among its units, given all its rows in order."""
+        """Where each word of an example starts among its tokens, given all its rows in order."""
         return np.concatenate(
-            [self.windows[row].starts + self.first_unit[row] for row in example_rows]
+            [self.windows[row].starts + self.first_token[row] for row in example_rows]
         ).astype(np.int64)
 
     def rows_of(self) -> list[list[int]]:
@@ -176,17 +177,17 @@ def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task 
     levels = {o.name: o.level for o in (task.outputs if task else ())}
     windows: list[Window] = []
     example_of: list[int] = []
-    first_unit: list[int] = []
+    first_token: list[int] = []
     targets: list[dict[str, np.ndarray]] = []
-    unit_counts: list[int] = []
+    token_counts: list[int] = []
     for index, (example, parts) in enumerate(zip(examples, encoded, strict=True)):
         total = 0
         for window in parts:
             windows.append(window)
             example_of.append(index)
-            first_unit.append(total)
-            total += len(window.units)
-        unit_counts.append(total)
+            first_token.append(total)
+            total += len(window.tokens)
+        token_counts.append(total)
         found = task.targets(example) if task else {}
         for name in [n for n in found if levels[n] == "word"]:
             found[name] = _per_unit(found[name], parts, continuation.get(name, IGNORE))
@@ -194,9 +195,9 @@ def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task 
     return Rows(
         tuple(windows),
         np.array(example_of, np.int64),
-        np.array(first_unit, np.int64),
+        np.array(first_token, np.int64),
         tuple(targets),
-        np.array(unit_counts, np.int64),
+        np.array(token_counts, np.int64),
         featurizer.padding,
         tuple(example.words for example in examples),
     )
@@ -230,10 +231,10 @@ def bucketed_batches(
 
 
 def _per_unit(ids: np.ndarray, windows: Sequence[Window], filler: int) -> np.ndarray:
-    """Word ids to unit ids: the word's own at its first piece, ``filler`` at the others."""
+    """Word ids to token ids: the word's own at its first piece, ``filler`` at the others."""
     out = []
     for window in windows:
-        part = np.full(len(window.units), filler, np.int32)
+        part = np.full(len(window.tokens), filler, np.int32)
         part[window.starts] = ids[window.words[0] : window.words[1]]
         out.append(part)
     return np.concatenate(out)

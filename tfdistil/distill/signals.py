@@ -1,6 +1,6 @@
 """Teacher signals for a stream: from a cache on disk, or from the teacher as it goes.
 
-Both give the same arrays, aligned on the units of the *student's* rows; that the teacher may
+Both give the same arrays, aligned on the tokens of the *student's* rows; that the teacher may
 tokenize differently is settled here, once.
 """
 
@@ -39,20 +39,20 @@ class TeacherSignals(Protocol):
 def _gather(
     rows: TextRows,
     chosen: Sequence[int] | np.ndarray,
-    units: int,
-    unit_level: dict[str, bool],
+    tokens: int,
+    token_level: dict[str, bool],
     example: Callable[[str, int], np.ndarray],
 ) -> dict[str, np.ndarray]:
-    """Cut each row's units out of its example's signals and pad them."""
+    """Cut each row's tokens out of its example's signals and pad them."""
     batch = {}
-    for name, per_unit in unit_level.items():
+    for name, per_token in token_level.items():
         found = [example(name, int(rows.example[row])) for row in chosen]
-        if not per_unit:
+        if not per_token:
             batch[name] = np.stack(found).astype(_kept_as(found[0]))
             continue
-        out = np.zeros((len(chosen), units, *found[0].shape[1:]), _kept_as(found[0]))
+        out = np.zeros((len(chosen), tokens, *found[0].shape[1:]), _kept_as(found[0]))
         for i, (row, array) in enumerate(zip(chosen, found, strict=True)):
-            part = array[rows.unit_range(row)]
+            part = array[rows.token_range(row)]
             out[i, : len(part)] = part
         batch[name] = out
     return batch
@@ -67,9 +67,9 @@ class StoredSignals:
     """Signals of a list of examples in flat arrays, in memory or memory-mapped.
 
     Args:
-        arrays: name to ``[total units, ...]`` or ``[examples, ...]``.
-        offsets: start of each example's units and the total, int64 ``[examples + 1]``.
-        unit_level: name to whether its first axis is units.
+        arrays: name to ``[total tokens, ...]`` or ``[examples, ...]``.
+        offsets: start of each example's tokens and the total, int64 ``[examples + 1]``.
+        token_level: name to whether its first axis is tokens.
         of_model: signals of the model itself, the same for every example.
     """
 
@@ -77,15 +77,15 @@ class StoredSignals:
         self,
         arrays: dict[str, np.ndarray],
         offsets: np.ndarray,
-        unit_level: dict[str, bool],
+        token_level: dict[str, bool],
         of_model: Mapping[str, np.ndarray] | None = None,
     ):
-        self.arrays, self.offsets, self.unit_level = arrays, offsets, unit_level
+        self.arrays, self.offsets, self.token_level = arrays, offsets, token_level
         self.of_model = dict(of_model or {})
 
     def example(self, name: str, index: int) -> np.ndarray:
-        """A signal of one example, ``[units, ...]`` or ``[...]``."""
-        if self.unit_level[name]:
+        """A signal of one example, ``[tokens, ...]`` or ``[...]``."""
+        if self.token_level[name]:
             return self.arrays[name][self.offsets[index] : self.offsets[index + 1]]
         return self.arrays[name][index]
 
@@ -93,8 +93,8 @@ class StoredSignals:
         self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
-        units = inputs["units"].shape[1]
-        return _gather(rows, chosen, units, self.unit_level, self.example) | self.of_model
+        tokens = inputs["tokens"].shape[1]
+        return _gather(rows, chosen, tokens, self.token_level, self.example) | self.of_model
 
 
 class PooledSignals:
@@ -104,7 +104,7 @@ class PooledSignals:
         self.parts = parts
         sizes = [len(part.offsets) - 1 for part in parts]
         self.first = np.concatenate([[0], np.cumsum(sizes)])
-        self.unit_level, self.of_model = parts[0].unit_level, parts[0].of_model
+        self.token_level, self.of_model = parts[0].token_level, parts[0].of_model
 
     def example(self, name: str, index: int) -> np.ndarray:
         """A signal of one example of the pool."""
@@ -115,8 +115,8 @@ class PooledSignals:
         self, rows: TextRows, chosen: Sequence[int] | np.ndarray, inputs: dict[str, np.ndarray]
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
-        units = inputs["units"].shape[1]
-        return _gather(rows, chosen, units, self.unit_level, self.example) | self.of_model
+        tokens = inputs["tokens"].shape[1]
+        return _gather(rows, chosen, tokens, self.token_level, self.example) | self.of_model
 
 
 class LiveSignals:
@@ -142,7 +142,7 @@ class LiveSignals:
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
-        _check_units("live signals", self.rows.unit_counts[examples], rows.unit_counts[examples])
+        _check_units("live signals", self.rows.token_counts[examples], rows.token_counts[examples])
         mine = [row for example in examples for row in self._rows_of[example]]
         place = {row: i for i, row in enumerate(mine)}
         output = self.reader.batch(self.rows.inputs(mine))
@@ -158,8 +158,8 @@ class LiveSignals:
         of_texts = _gather(
             rows,
             chosen,
-            inputs["units"].shape[1],
-            self.reader.per_unit,
+            inputs["tokens"].shape[1],
+            self.reader.per_token,
             lambda name, index: joined[index][name],
         )
         return of_texts | {name: output[name] for name in self.reader.of_model}
@@ -180,7 +180,7 @@ def store_signals(
     Args:
         model: the teacher.
         rows: the examples, encoded with the teacher's featurizer.
-        names: signals of any level but ``piece``.
+        names: signals of any level but ``window``.
         folder: where ``<signal>.npy``, ``offsets.npy`` and ``signals.json`` go.
         progress: called with the number of examples done so far.
 
@@ -188,19 +188,19 @@ def store_signals(
         OSError: no space for them.
         RecipeError: see `SignalReader.check_windows`.
     """
-    offsets = np.concatenate([[0], np.cumsum(rows.unit_counts)])
+    offsets = np.concatenate([[0], np.cumsum(rows.token_counts)])
     reader = SignalReader(model, names)
-    unit_level = reader.per_unit
+    token_level = reader.per_token
     arrays: dict[str, np.ndarray] = {}
     with new_folder(folder) as partial:
         for done, (example, signals) in enumerate(reader.examples(rows)):
             for name, array in signals.items():
                 if name not in arrays:
-                    total = offsets[-1] if unit_level[name] else len(rows.unit_counts)
-                    shape = (int(total), *array.shape[int(unit_level[name]) :])
+                    total = offsets[-1] if token_level[name] else len(rows.token_counts)
+                    shape = (int(total), *array.shape[int(token_level[name]) :])
                     arrays[name] = _new_array(partial / _file(name), _kept_as(array), shape)
                 own = slice(offsets[example], offsets[example + 1])
-                arrays[name][own if unit_level[name] else example] = array
+                arrays[name][own if token_level[name] else example] = array
             progress(done + 1)
         for array in arrays.values():
             array.flush()  # type: ignore[attr-defined]
@@ -209,7 +209,7 @@ def store_signals(
             _save(partial / _file(name), of_model[name])
         _save(partial / "offsets.npy", offsets)
         # Null: the signal has no axis for examples at all.
-        write_json(partial / "signals.json", {**unit_level, **dict.fromkeys(reader.of_model)})
+        write_json(partial / "signals.json", {**token_level, **dict.fromkeys(reader.of_model)})
 
 
 def _new_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
@@ -229,7 +229,7 @@ def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
     """Open what `store_signals` wrote, memory-mapped, for these student rows.
 
     Raises:
-        RunError: the files are damaged, or the teacher scored other units than the student does
+        RunError: the files are damaged, or the teacher scored other tokens than the student does
             (alignment ``x`` needs one tokenizer for both).
     """
     try:
@@ -240,16 +240,16 @@ def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
         raise RunError(
             f"{folder}: damaged cache of teacher signals ({error}); remove the folder and run again"
         ) from None
-    _check_units(folder, np.diff(offsets), rows.unit_counts)
-    unit_level = {name: fact for name, fact in facts.items() if fact is not None}
-    of_model = {name: arrays.pop(name) for name in facts.keys() - unit_level.keys()}
-    return StoredSignals(arrays, offsets, unit_level, of_model)
+    _check_units(folder, np.diff(offsets), rows.token_counts)
+    token_level = {name: fact for name, fact in facts.items() if fact is not None}
+    of_model = {name: arrays.pop(name) for name in facts.keys() - token_level.keys()}
+    return StoredSignals(arrays, offsets, token_level, of_model)
 
 
 def _check_units(where: object, teacher: np.ndarray, student: np.ndarray) -> None:
     if not np.array_equal(teacher, student):
         raise RunError(
-            f"{where}: the teacher's scored units differ from the student's. With different "
+            f"{where}: the teacher's scored tokens differ from the student's. With different "
             "tokenizers use `task: {kind: tags, continuation: false}`, which aligns on words"
         )
 

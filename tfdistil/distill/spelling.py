@@ -48,16 +48,18 @@ def spelling(featurizer: Any, probability: float = 0.1) -> Transform:
     def transform(
         batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
     ) -> Batch:
-        struck = (generator.random(batch["units"].shape) < probability) & (batch["unit_mask"] == 1)
-        row, unit = np.nonzero(struck)
+        struck = (generator.random(batch["tokens"].shape) < probability) & (
+            batch["token_mask"] == 1
+        )
+        row, token = np.nonzero(struck)
         if not len(row):
             return batch
         noisy = [
             distort(words[r][u], generator)
-            for r, u in zip(row.tolist(), unit.tolist(), strict=True)
+            for r, u in zip(row.tolist(), token.tolist(), strict=True)
         ]
         fingerprint = batch["fingerprint"].copy()
-        fingerprint[row, batch["units"][row, unit]] = featurizer.hashes(noisy)
+        fingerprint[row, batch["tokens"][row, token]] = featurizer.hashes(noisy)
         return {**batch, "fingerprint": fingerprint}
 
     return transform

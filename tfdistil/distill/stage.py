@@ -43,7 +43,7 @@ Callbacks = Callable[[str, int], list[Any]]
 """``(phase name, batches planned)`` to Keras callbacks, such as a progress bar."""
 
 
-SETTLED_ROWS = 6400
+RECALIBRATION_ROWS = 6400
 """Rows of each stream that statistics are measured on before an evaluation."""
 
 
@@ -63,8 +63,8 @@ def run_stage(
     """Train a student through one stage.
 
     Args:
-        stage: its student gives signals, `level` and `layer_groups`. One with ``settle(batches)``
-            is asked to measure its statistics before each evaluation.
+        stage: its student gives signals, `level` and `layer_groups`. One with
+            ``recalibrate(batches)`` is asked to measure its statistics before each evaluation.
         streams: by the keys the terms use, with the signals they need.
         seed: of the order of the data.
         metric: the dev metric of the student as it is now; None monitors the loss.
@@ -101,8 +101,8 @@ def run_stage(
             jit_compile=False,
         )
         evaluate = metric or _held_out_loss(distiller, held_out, spec.batch_size)
-        if hasattr(student, "settle"):
-            evaluate = _after_settling(evaluate, student, streams, spec.batch_size)
+        if hasattr(student, "recalibrate"):
+            evaluate = _after_recalibration(evaluate, student, streams, spec.batch_size)
         # A step that made variables would be traced twice.
         distiller.optimizer.build(distiller.trainable_variables)
         best = BestWeights(
@@ -140,7 +140,7 @@ def _planned(spec: StageSpec, phase: Phase, steps: int) -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def _after_settling(
+def _after_recalibration(
     evaluate: Callable[[], float], student: Any, streams: Mapping[str, Stream], batch_size: int
 ) -> Callable[[], float]:
     """Evaluate a student that gathers statistics once they are those of inference.
@@ -149,14 +149,14 @@ def _after_settling(
     """
     plain = {key: Inputs(stream) for key, stream in streams.items()}
     batches = StreamBatches(plain, batch_size, seed=0)
-    count = min(batches.steps, -(-SETTLED_ROWS // batch_size))
+    count = min(batches.steps, -(-RECALIBRATION_ROWS // batch_size))
 
-    def settled() -> float:
+    def recalibrated() -> float:
         drawn = islice(batches, count)
-        student.settle(batch for of_streams in drawn for batch in of_streams.values())
+        student.recalibrate(batch for of_streams in drawn for batch in of_streams.values())
         return evaluate()
 
-    return settled
+    return recalibrated
 
 
 def _reseed(student: Any, phase: str) -> None:
@@ -171,7 +171,7 @@ def _held_out_loss(
 ) -> Callable[[], float]:
     """The stage's own loss on held-out rows that stand in for each of its streams.
 
-    Each of its terms is the mean over all units (or texts) of these rows, whatever the batches.
+    Each of its terms is the mean over all tokens (or texts) of these rows, whatever the batches.
     """
     if held_out is None:
         raise ValueError("give a metric, or held-out rows to take the loss on")

@@ -84,10 +84,10 @@ class RowStream:
     def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
         """See `Stream.batch`."""
         batch = self.rows.inputs(chosen)
-        units = batch["units"].shape[1]
+        tokens = batch["tokens"].shape[1]
         for output in self.outputs:
             batch[f"target/{output.name}"] = self.rows.target(
-                output.name, output.level, chosen, units
+                output.name, output.level, chosen, tokens
             )
         for transform in self.noise:
             batch = transform(batch, self.rows.words(chosen), generator)
@@ -105,9 +105,9 @@ def concatenate_rows(parts: Sequence[Rows]) -> Rows:
     return Rows(
         tuple(window for p in parts for window in p.windows),
         np.concatenate([p.example + start for p, start in zip(parts, examples, strict=False)]),
-        np.concatenate([p.first_unit for p in parts]),
+        np.concatenate([p.first_token for p in parts]),
         tuple(target for p in parts for target in p.targets),
-        np.concatenate([p.unit_counts for p in parts]),
+        np.concatenate([p.token_counts for p in parts]),
         parts[0].padding,
         tuple(text for p in parts for text in p.texts),
     )

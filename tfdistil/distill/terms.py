@@ -45,13 +45,13 @@ class Term:
     target: str | None
     weight: float
     options: Mapping[str, Any]
-    align: Align = "unit"
+    align: Align = "token"
     lists: frozenset[str] = frozenset()
 
     @property
-    def on_pieces(self) -> bool:
+    def on_subwords(self) -> bool:
         """Whether it needs the teacher's signals at every position of the student's inputs."""
-        return bool(self.teacher) and self.align == "piece"
+        return bool(self.teacher) and self.align == "subword"
 
 
 def stream_key(pool: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def _pieces(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck
             if not len(own):
                 continue
             # The words that a row owns stand one after the other; the last may have been cut.
-            start = batch["units"][row, 0]
+            start = batch["tokens"][row, 0]
             chosen = np.repeat(hidden, [len(known[word]) for word in own])
             place = ids[row, start : start + len(chosen)]
             inside = np.cumsum(np.isin(place, ends)) == 0
@@ -72,7 +72,7 @@ def _hashes(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck
     def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
         fingerprint = batch["fingerprint"].copy()
         for row, hidden in enumerate(struck):
-            fingerprint[row, batch["units"][row, : len(hidden)][hidden]] = zero
+            fingerprint[row, batch["tokens"][row, : len(hidden)][hidden]] = zero
         return {"fingerprint": fingerprint}
 
     return hide

@@ -181,7 +181,7 @@ def load_encoder(
 
 
 def word_embeddings(source: str | Path) -> np.ndarray:
-    """The word table of a checkpoint alone, float32 ``[vocabulary, width]``.
+    """The word table of a checkpoint alone, float32 ``[vocabulary, hidden_dim]``.
 
     Raises:
         CheckpointError: no such checkpoint, an unsupported architecture, no such tensor, or one
@@ -194,10 +194,10 @@ def word_embeddings(source: str | Path) -> np.ndarray:
         if WORD_EMBEDDINGS not in names:
             raise CheckpointError(f"{folder} has no tensor {WORD_EMBEDDINGS}")
         shape = tensors.shape(names[WORD_EMBEDDINGS])
-        if shape != (config.vocabulary, config.width):
+        if shape != (config.vocabulary, config.hidden_dim):
             raise CheckpointError(
                 f"{folder}: {names[WORD_EMBEDDINGS]} is {list(shape)}, but config.json says "
-                f"{[config.vocabulary, config.width]}"
+                f"{[config.vocabulary, config.hidden_dim]}"
             )
         return tensors[names[WORD_EMBEDDINGS]]
 

@@ -18,18 +18,18 @@ _ROBERTA = ("roberta", "xlm-roberta")
 # Field of `EncoderConfig` -> key of config.json. Every key here must be in the file.
 _BERT_KEYS = {
     "vocabulary": "vocab_size",
-    "width": "hidden_size",
+    "hidden_dim": "hidden_size",
     "layers": "num_hidden_layers",
     "attention_heads": "num_attention_heads",
-    "inner": "intermediate_size",
+    "intermediate_dim": "intermediate_size",
     "max_positions": "max_position_embeddings",
 }
 _DISTILBERT_KEYS = {
     "vocabulary": "vocab_size",
-    "width": "dim",
+    "hidden_dim": "dim",
     "layers": "n_layers",
     "attention_heads": "n_heads",
-    "inner": "hidden_dim",
+    "intermediate_dim": "hidden_dim",
     "max_positions": "max_position_embeddings",
 }
 
@@ -95,10 +95,10 @@ class EncoderConfig:
     Attributes:
         family: whose tensor names, heads and conventions the checkpoint follows.
         vocabulary: rows of the word embedding table.
-        width: size of a hidden state; a multiple of ``attention_heads``.
+        hidden_dim: size of a hidden state; a multiple of ``attention_heads``.
         layers: number of transformer layers.
         attention_heads: attention heads per layer.
-        inner: width between the two feed-forward projections.
+        intermediate_dim: width between the two feed-forward projections.
         max_positions: rows of the position table, those before `position_offset` included.
         type_vocabulary: rows of the segment table; 0 if the family has none.
         pad_id: id of the padding token.
@@ -116,10 +116,10 @@ class EncoderConfig:
     """
 
     vocabulary: int
-    width: int
+    hidden_dim: int
     layers: int
     attention_heads: int
-    inner: int
+    intermediate_dim: int
     max_positions: int = 512
     family: Family = "bert"
     type_vocabulary: int = 2
@@ -137,7 +137,14 @@ class EncoderConfig:
                 f"unknown model family {self.family!r}; supported: {', '.join(FAMILIES)}"
             )
         _known_activation(self.activation)
-        for field in ("vocabulary", "width", "layers", "attention_heads", "inner", "max_positions"):
+        for field in (
+            "vocabulary",
+            "hidden_dim",
+            "layers",
+            "attention_heads",
+            "intermediate_dim",
+            "max_positions",
+        ):
             _check_whole(field, getattr(self, field), 1)
         _check_whole("type_vocabulary", self.type_vocabulary, 0)
         _check_whole("pad_id", self.pad_id, 0)
@@ -150,9 +157,10 @@ class EncoderConfig:
             raise CheckpointError(
                 f"pad_id is {self.pad_id}, but the vocabulary ends at {self.vocabulary - 1}"
             )
-        if self.width % self.attention_heads:
+        if self.hidden_dim % self.attention_heads:
             raise CheckpointError(
-                f"width {self.width} is not a multiple of {self.attention_heads} attention heads"
+                f"hidden_dim {self.hidden_dim} is not a multiple of {self.attention_heads} "
+                "attention heads"
             )
         if self.max_length < 1:
             raise CheckpointError(
@@ -173,11 +181,16 @@ class EncoderConfig:
     @property
     def weights(self) -> int:
         """How many numbers embeddings and layers have, without pooler and heads."""
-        width, inner = self.width, self.inner
+        hidden_dim, intermediate_dim = self.hidden_dim, self.intermediate_dim
         # Each layer normalization has two rows of the width.
         rows = self.vocabulary + self.max_positions + self.type_vocabulary + 2
-        layer = 4 * (width + 1) * width + (width + 1) * inner + (inner + 1) * width + 4 * width
-        return rows * width + self.layers * layer
+        layer = (
+            4 * (hidden_dim + 1) * hidden_dim
+            + (hidden_dim + 1) * intermediate_dim
+            + (intermediate_dim + 1) * hidden_dim
+            + 4 * hidden_dim
+        )
+        return rows * hidden_dim + self.layers * layer
 
     @property
     def has_pooler(self) -> bool:

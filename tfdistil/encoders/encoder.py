@@ -43,11 +43,11 @@ class Encoder(HeadedModel):
         CheckpointError: a `config` dict that does not fit together.
 
     Signals of `call`, all ``[B, ...]`` in the compute dtype, logits in float32:
-        - ``hidden/0`` (embeddings) to ``hidden/<layers>``: ``[B, T, width]``.
-        - ``sentence/0`` to ``sentence/<layers>``: the first position of each, ``[B, width]``.
+        - ``hidden/0`` (embeddings) to ``hidden/<layers>``: ``[B, T, hidden_dim]``.
+        - ``sentence/0`` to ``sentence/<layers>``: the first position of each, ``[B, hidden_dim]``.
         - ``attention/1`` to ``attention/<layers>``, with ``attention=True``: probabilities
           ``[B, heads, T, T]``, rows are queries.
-        - ``pooled``, where there is a pooler: ``[B, width]``.
+        - ``pooled``, where there is a pooler: ``[B, hidden_dim]``.
         - ``<head>/<output>``: ``[B, T, labels]`` (word) or ``[B, labels]`` (sequence).
         - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``.
         - what other kinds of heads give beside these.
@@ -81,7 +81,7 @@ class Encoder(HeadedModel):
         shared = {"initializer_range": c.initializer_range, "dtype": self.dtype_policy}
         self.embeddings = Embeddings(
             c.vocabulary,
-            c.width,
+            c.hidden_dim,
             c.max_positions,
             c.type_vocabulary,
             c.position_offset,
@@ -93,9 +93,9 @@ class Encoder(HeadedModel):
         )
         self.layer_stack = [
             TransformerLayer(
-                c.width,
+                c.hidden_dim,
                 c.attention_heads,
-                c.inner,
+                c.intermediate_dim,
                 c.activation,
                 c.dropout,
                 c.attention_dropout,
@@ -108,7 +108,7 @@ class Encoder(HeadedModel):
             for number in range(1, c.layers + 1)
         ]
         self.pooler = (
-            Pooler(c.width, seed=self._seed(c.layers + 1), name="pooler", **shared)
+            Pooler(c.hidden_dim, seed=self._seed(c.layers + 1), name="pooler", **shared)
             if self.has_pooler
             else None
         )
@@ -121,7 +121,7 @@ class Encoder(HeadedModel):
 
     def _classifier(self, signal: str, spec: HeadSpec, part: int) -> Classifier:
         return Classifier(
-            self.config.width,
+            self.config.hidden_dim,
             spec.size,
             initializer_range=self.config.initializer_range,
             seed=self._seed(part),
@@ -135,7 +135,7 @@ class Encoder(HeadedModel):
         c = self.config
         return MaskedLanguageScores(
             spec.size,
-            c.width,
+            c.hidden_dim,
             "gelu" if c.family in ("roberta", "xlm-roberta") else c.activation,
             c.layer_norm_epsilon,
             c.initializer_range,
@@ -184,7 +184,7 @@ class Encoder(HeadedModel):
 
     @property
     def word_embeddings(self) -> keras.Variable:
-        """The word table, ``[vocabulary, width]``."""
+        """The word table, ``[vocabulary, hidden_dim]``."""
         return self.embeddings.words
 
     @property
@@ -261,7 +261,7 @@ class Encoder(HeadedModel):
         for number in range(1, self.config.layers + 1):
             levels |= {f"hidden/{number}": "subword", f"sentence/{number}": "sequence"}
             if self.attention:
-                levels[f"attention/{number}"] = "piece"
+                levels[f"attention/{number}"] = "window"
         return levels | ({"pooled": "sequence"} if self.has_pooler else {})
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

@@ -11,21 +11,25 @@ from tfdistil.encoders.layers import LayerNorm, activation, normal
 
 
 class Pooler(keras.layers.Layer):
-    """tanh(W h_0 + b) on the hidden state of the first token: ``[B, T, width]`` to ``[B, width]``.
+    """tanh(W h_0 + b) on the hidden state of the first token: ``[B, T, D]`` to ``[B, D]``.
 
     Args:
-        width: of the hidden states.
+        hidden_dim: of the hidden states.
         initializer_range: standard deviation of fresh weights.
         seed: makes initialization reproducible.
     """
 
     def __init__(
-        self, width: int, initializer_range: float = 0.02, seed: int | None = None, **kwargs: Any
+        self,
+        hidden_dim: int,
+        initializer_range: float = 0.02,
+        seed: int | None = None,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.width, self.initializer_range, self.seed = width, initializer_range, seed
+        self.hidden_dim, self.initializer_range, self.seed = hidden_dim, initializer_range, seed
         self.dense = keras.layers.Dense(
-            width,
+            hidden_dim,
             activation="tanh",
             kernel_initializer=normal(initializer_range, seed, 0),
             name="dense",
@@ -34,7 +38,7 @@ class Pooler(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         """Create the weights; the shape of the input does not matter."""
-        self.dense.build((None, self.width))
+        self.dense.build((None, self.hidden_dim))
 
     def call(self, hidden: Any) -> Any:
         """The pooled text."""
@@ -43,23 +47,23 @@ class Pooler(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         return super().get_config() | {
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "initializer_range": self.initializer_range,
             "seed": self.seed,
         }
 
 
 class Classifier(keras.layers.Layer):
-    """Logits in float32 from features ``[..., width]``: [dropout, dense, f,] dropout, dense.
+    """Logits in float32 from features ``[..., D]``: [dropout, dense, f,] dropout, dense.
 
     Without ``transform`` this is BERT's classifier (on tokens, or on the pooled text). DistilBERT's
     sequence classifier has a dense layer with ReLU in front, RoBERTa's dropout, dense and tanh.
 
     Args:
-        width: of the features.
+        hidden_dim: of the features.
         size: number of labels.
         dropout: rate in front of the last dense layer.
-        transform: ``relu`` or ``tanh`` for a dense layer of ``width`` in front, or None.
+        transform: ``relu`` or ``tanh`` for a dense layer of ``hidden_dim`` in front, or None.
         input_dropout: rate in front of that layer.
         initializer_range: standard deviation of fresh weights.
         seed: makes initialization and dropout reproducible.
@@ -67,7 +71,7 @@ class Classifier(keras.layers.Layer):
 
     def __init__(
         self,
-        width: int,
+        hidden_dim: int,
         size: int,
         dropout: float = 0.1,
         transform: str | None = None,
@@ -77,7 +81,7 @@ class Classifier(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.width, self.size, self.transform = width, size, transform
+        self.hidden_dim, self.size, self.transform = hidden_dim, size, transform
         self.rate, self.input_rate = dropout, input_dropout
         self.initializer_range, self.seed = initializer_range, seed
 
@@ -90,7 +94,7 @@ class Classifier(keras.layers.Layer):
                 dtype=self.dtype_policy,
             )
 
-        self.dense = None if transform is None else dense("dense", width, 0, transform)
+        self.dense = None if transform is None else dense("dense", hidden_dim, 0, transform)
         self.out = dense("out", size, 1, None)
         self.input_dropout = keras.layers.Dropout(input_dropout, seed=seed, dtype=self.dtype_policy)
         self.dropout = keras.layers.Dropout(
@@ -100,12 +104,12 @@ class Classifier(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         """Create the weights; the shape of the input does not matter."""
         if self.dense is not None:
-            self.dense.build((None, self.width))
-        self.out.build((None, self.width))
+            self.dense.build((None, self.hidden_dim))
+        self.out.build((None, self.hidden_dim))
 
     def call(self, features: Any, training: bool | None = None) -> Any:
-        """``[..., width]`` to ``[..., size]``."""
-        rows = ops.reshape(features, (-1, self.width))
+        """``[..., D]`` to ``[..., size]``."""
+        rows = ops.reshape(features, (-1, self.hidden_dim))
         if self.dense is not None:
             rows = self.dense(self.input_dropout(rows, training=training))
         logits = ops.cast(self.out(self.dropout(rows, training=training)), "float32")
@@ -114,7 +118,7 @@ class Classifier(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         return super().get_config() | {
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "size": self.size,
             "dropout": self.rate,
             "transform": self.transform,
@@ -131,7 +135,7 @@ class MaskedLanguageScores(keras.layers.Layer):
 
     Args:
         vocabulary: rows of the word table.
-        width: of the hidden states.
+        hidden_dim: of the hidden states.
         activation: f, see `tfdistil.encoders.layers.activation`.
         layer_norm_epsilon: added to the variance.
         initializer_range: standard deviation of fresh weights.
@@ -141,7 +145,7 @@ class MaskedLanguageScores(keras.layers.Layer):
     def __init__(
         self,
         vocabulary: int,
-        width: int,
+        hidden_dim: int,
         activation: str = "gelu",
         layer_norm_epsilon: float = 1e-12,
         initializer_range: float = 0.02,
@@ -149,11 +153,11 @@ class MaskedLanguageScores(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.vocabulary, self.width, self.activation = vocabulary, width, activation
+        self.vocabulary, self.hidden_dim, self.activation = vocabulary, hidden_dim, activation
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range, self.seed = initializer_range, seed
         self.dense = keras.layers.Dense(
-            width,
+            hidden_dim,
             kernel_initializer=normal(initializer_range, seed, 0),
             name="dense",
             dtype=self.dtype_policy,
@@ -162,14 +166,14 @@ class MaskedLanguageScores(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         """Create the weights; the shape of the input does not matter."""
-        self.dense.build((None, self.width))
-        self.norm.build((None, self.width))
+        self.dense.build((None, self.hidden_dim))
+        self.norm.build((None, self.hidden_dim))
         self.bias = self.add_weight((self.vocabulary,), "zeros", name="bias")
 
     def call(self, hidden: Any, table: Any, training: bool | None = None) -> Any:
-        """``[B, T, width]`` and the word table ``[V, width]`` to float32 ``[B, T, V]``."""
+        """``[B, T, D]`` and the word table ``[V, D]`` to float32 ``[B, T, V]``."""
         del training  # no dropout
-        rows = self.dense(ops.reshape(hidden, (-1, self.width)))
+        rows = self.dense(ops.reshape(hidden, (-1, self.hidden_dim)))
         rows = self.norm(activation(self.activation)(rows))
         table = ops.cast(table, self.compute_dtype)
         logits = ops.cast(ops.matmul(rows, ops.transpose(table)) + self.bias, "float32")
@@ -179,7 +183,7 @@ class MaskedLanguageScores(keras.layers.Layer):
         """Arguments of the constructor."""
         return super().get_config() | {
             "vocabulary": self.vocabulary,
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "activation": self.activation,
             "layer_norm_epsilon": self.layer_norm_epsilon,
             "initializer_range": self.initializer_range,

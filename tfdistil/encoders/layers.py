@@ -91,7 +91,7 @@ class LayerNorm(keras.layers.LayerNormalization):
     """
 
     def call(self, inputs: Any) -> Any:
-        """``[..., width]``, at least float32 inside."""
+        """``[..., D]``, at least float32 inside."""
         x = ops.cast(inputs, keras.backend.result_type(inputs.dtype, "float32"))
         mean, variance = ops.moments(x, axes=-1, keepdims=True)
         scale = ops.rsqrt(variance + self.epsilon) * ops.cast(self.gamma, x.dtype)
@@ -104,7 +104,7 @@ class Embeddings(keras.layers.Layer):
 
     Args:
         vocabulary: rows of the word table.
-        width: columns of each table.
+        hidden_dim: columns of each table.
         max_positions: rows of the position table.
         type_vocabulary: rows of the segment table; 0 for none.
         position_offset: row of the first token's position.
@@ -117,7 +117,7 @@ class Embeddings(keras.layers.Layer):
     def __init__(
         self,
         vocabulary: int,
-        width: int,
+        hidden_dim: int,
         max_positions: int,
         type_vocabulary: int = 2,
         position_offset: int = 0,
@@ -128,7 +128,7 @@ class Embeddings(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.vocabulary, self.width = vocabulary, width
+        self.vocabulary, self.hidden_dim = vocabulary, hidden_dim
         self.max_positions, self.type_vocabulary = max_positions, type_vocabulary
         self.position_offset = position_offset
         self.layer_norm_epsilon, self.rate = layer_norm_epsilon, dropout
@@ -141,15 +141,15 @@ class Embeddings(keras.layers.Layer):
 
         def table(name: str, rows: int, offset: int) -> keras.Variable:
             initializer = normal(self.initializer_range, self.seed, offset)
-            return self.add_weight((rows, self.width), initializer, name=name)
+            return self.add_weight((rows, self.hidden_dim), initializer, name=name)
 
         self.words = table("words", self.vocabulary, 0)
         self.positions = table("positions", self.max_positions, 1)
         self.types = table("types", self.type_vocabulary, 2) if self.type_vocabulary else None
-        self.norm.build((None, None, self.width))
+        self.norm.build((None, None, self.hidden_dim))
 
     def call(self, input_ids: Any, token_type_ids: Any = None, training: bool | None = None) -> Any:
-        """Int ids ``[B, T]`` and optional segments ``[B, T]`` (default 0) to ``[B, T, width]``."""
+        """Int ids ``[B, T]`` and optional segments ``[B, T]`` (default 0) to ``[B, T, D]``."""
         first = self.position_offset
         length = ops.shape(input_ids)[1]
         if isinstance(length, int) and first + length > self.max_positions:
@@ -172,7 +172,7 @@ class Embeddings(keras.layers.Layer):
         """Arguments of the constructor."""
         return super().get_config() | {
             "vocabulary": self.vocabulary,
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "max_positions": self.max_positions,
             "type_vocabulary": self.type_vocabulary,
             "position_offset": self.position_offset,
@@ -186,12 +186,12 @@ class Embeddings(keras.layers.Layer):
 class TransformerLayer(keras.layers.Layer):
     """Multi-head self-attention and a feed-forward network, each with residual and normalization.
 
-    Projections work on ``[B*T, width]``: one matrix product each, without a broadcast batch.
+    Projections work on ``[B*T, D]``: one matrix product each, without a broadcast batch.
 
     Args:
-        width: of the hidden states.
-        attention_heads: number of heads; divides ``width``.
-        inner: width of the feed-forward network.
+        hidden_dim: of the hidden states.
+        attention_heads: number of heads; divides ``hidden_dim``.
+        intermediate_dim: width of the feed-forward network.
         activation: of the feed-forward network, see `activation`.
         dropout: rate on the output of the feed-forward network.
         attention_dropout: rate on attention probabilities.
@@ -203,9 +203,9 @@ class TransformerLayer(keras.layers.Layer):
 
     def __init__(
         self,
-        width: int,
+        hidden_dim: int,
         attention_heads: int,
-        inner: int,
+        intermediate_dim: int,
         activation: str = "gelu",
         dropout: float = 0.1,
         attention_dropout: float = 0.1,
@@ -216,7 +216,11 @@ class TransformerLayer(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.width, self.attention_heads, self.inner = width, attention_heads, inner
+        self.hidden_dim, self.attention_heads, self.intermediate_dim = (
+            hidden_dim,
+            attention_heads,
+            intermediate_dim,
+        )
         self.activation = activation
         self.rates = (dropout, attention_dropout, attention_output_dropout)
         self.layer_norm_epsilon = layer_norm_epsilon
@@ -235,13 +239,13 @@ class TransformerLayer(keras.layers.Layer):
             layer_seed = None if seed is None else seed + offset
             return keras.layers.Dropout(rate, seed=layer_seed, dtype=self.dtype_policy)
 
-        self.query = dense("query", width, 0)
-        self.key = dense("key", width, 1)
-        self.value = dense("value", width, 2)
-        self.attention_output = dense("attention_output", width, 3)
+        self.query = dense("query", hidden_dim, 0)
+        self.key = dense("key", hidden_dim, 1)
+        self.value = dense("value", hidden_dim, 2)
+        self.attention_output = dense("attention_output", hidden_dim, 3)
         self.attention_norm = norm("attention_norm")
-        self.expand = dense("expand", inner, 4)
-        self.contract = dense("contract", width, 5)
+        self.expand = dense("expand", intermediate_dim, 4)
+        self.contract = dense("contract", hidden_dim, 5)
         self.output_norm = norm("output_norm")
         self.output_dropout = drop(dropout, 5)
         self.probability_dropout = drop(attention_dropout, 6)
@@ -249,10 +253,10 @@ class TransformerLayer(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         """Create all weights; the shape of the input does not matter."""
-        rows = (None, self.width)
+        rows = (None, self.hidden_dim)
         for layer in (self.query, self.key, self.value, self.attention_output, self.expand):
             layer.build(rows)
-        self.contract.build((None, self.inner))
+        self.contract.build((None, self.intermediate_dim))
         self.attention_norm.build(rows)
         self.output_norm.build(rows)
 
@@ -262,31 +266,31 @@ class TransformerLayer(keras.layers.Layer):
         """One layer.
 
         Args:
-            hidden: float ``[B, T, width]``.
+            hidden: float ``[B, T, D]``.
             masking: changes the attention scores; None leaves them as they are.
             training: whether dropout is on.
 
         Returns:
-            The new hidden states ``[B, T, width]`` and the attention probabilities
+            The new hidden states ``[B, T, D]`` and the attention probabilities
             ``[B, heads, T, T]`` (rows are queries) before dropout.
         """
         length = ops.shape(hidden)[1]
-        rows = ops.reshape(hidden, (-1, self.width))
+        rows = ops.reshape(hidden, (-1, self.hidden_dim))
         context, probabilities = self._attend(rows, length, masking, training)
         attended = self.attention_dropout(self.attention_output(context), training=training)
         rows = self.attention_norm(rows + attended)
-        inner = activation(self.activation)(self.expand(rows))
-        changed = self.output_dropout(self.contract(inner), training=training)
+        intermediate_dim = activation(self.activation)(self.expand(rows))
+        changed = self.output_dropout(self.contract(intermediate_dim), training=training)
         rows = self.output_norm(rows + changed)
-        return ops.reshape(rows, (-1, length, self.width)), probabilities
+        return ops.reshape(rows, (-1, length, self.hidden_dim)), probabilities
 
     def _attend(
         self, rows: Any, length: Any, masking: Masking | None, training: bool | None
     ) -> tuple[Any, Any]:
-        """Softmax(Q K' / sqrt(d)) V over unmasked keys, on ``[B*T, width]`` rows."""
-        size = self.width // self.attention_heads
+        """Softmax(Q K' / sqrt(d)) V over unmasked keys, on ``[B*T, D]`` rows."""
+        size = self.hidden_dim // self.attention_heads
 
-        def split(x: Any) -> Any:  # [B*T, width] -> [B, heads, T, size]
+        def split(x: Any) -> Any:  # [B*T, D] -> [B, heads, T, size]
             shape = (-1, length, self.attention_heads, size)
             return ops.transpose(ops.reshape(x, shape), (0, 2, 1, 3))
 
@@ -299,16 +303,16 @@ class TransformerLayer(keras.layers.Layer):
         mixed = ops.matmul(
             self.probability_dropout(probabilities, training=training), split(self.value(rows))
         )
-        merged = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, self.width))
+        merged = ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, self.hidden_dim))
         return merged, probabilities
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         dropout, attention_dropout, attention_output_dropout = self.rates
         return super().get_config() | {
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "attention_heads": self.attention_heads,
-            "inner": self.inner,
+            "intermediate_dim": self.intermediate_dim,
             "activation": self.activation,
             "dropout": dropout,
             "attention_dropout": attention_dropout,

@@ -12,10 +12,10 @@ from tfdistil.heads.spec import Level
 
 def scratch_encoder(
     vocabulary: int,
-    width: int = 128,
+    hidden_dim: int = 128,
     layers: int = 2,
     attention_heads: int | None = None,
-    inner: int | None = None,
+    intermediate_dim: int | None = None,
     max_positions: int = 128,
     outputs: Mapping[str, tuple[Level, int]] | None = None,
     seed: int | None = None,
@@ -26,16 +26,16 @@ def scratch_encoder(
 ) -> Encoder:
     """A BERT with fresh weights.
 
-    BERT's standard deviation of 0.02 belongs to a width of 768 (it is 0.55 / sqrt(width)); a narrow
-    encoder that starts with it hardly learns for its first hundreds of updates, so here it grows as
-    the width shrinks.
+    BERT's standard deviation of 0.02 belongs to a width of 768 (it is 0.55 / sqrt(768)); a narrow
+    encoder that starts with it hardly learns for its first hundreds of updates, so here it grows
+    as the width shrinks.
 
     Args:
         vocabulary: pieces of its tokenizer.
-        width: of the hidden states.
+        hidden_dim: of the hidden states.
         layers: transformer layers.
-        attention_heads: None: one for every 32 columns of ``width``, as in MiniLM.
-        inner: width of the feed-forward network. None: four times ``width``.
+        attention_heads: None: one for every 32 columns of ``hidden_dim``, as in MiniLM.
+        intermediate_dim: width of the feed-forward network. None: four times ``hidden_dim``.
         max_positions: the longest sequence in tokens.
         outputs: output name to ``(level, labels)``.
         seed: for weights and dropout.
@@ -48,14 +48,14 @@ def scratch_encoder(
     """
     config = EncoderConfig(
         vocabulary=vocabulary,
-        width=width,
+        hidden_dim=hidden_dim,
         layers=layers,
-        attention_heads=max(1, width // 32) if attention_heads is None else attention_heads,
-        inner=4 * width if inner is None else inner,
+        attention_heads=max(1, hidden_dim // 32) if attention_heads is None else attention_heads,
+        intermediate_dim=4 * hidden_dim if intermediate_dim is None else intermediate_dim,
         max_positions=max_positions,
         pad_id=pad_id,
         dropout=dropout,
         attention_dropout=dropout,
-        initializer_range=round(0.55 * width**-0.5, 4),
+        initializer_range=round(0.55 * hidden_dim**-0.5, 4),
     )
     return Encoder(config, outputs, seed=seed, **kwargs)

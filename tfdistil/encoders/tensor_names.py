@@ -166,8 +166,8 @@ def head_tensors(encoder: Encoder, name: str, joint: bool) -> dict[str, Weight]:
         dense, out = "pre_classifier", "classifier"
         if family in ("roberta", "xlm-roberta") and level == "sequence":
             dense, out = "classifier.dense", "classifier.out_proj"
-    inner = {} if layer.dense is None else _dense(dense, layer.dense)
-    return {**inner, **_dense(out, layer.out)}
+    intermediate_dim = {} if layer.dense is None else _dense(dense, layer.dense)
+    return {**intermediate_dim, **_dense(out, layer.out)}
 
 
 def extra_tensors(encoder: Encoder, name: str) -> dict[str, Weight]:

@@ -62,7 +62,7 @@ class Head(keras.layers.Layer):
 
         Args:
             scores: float32 ``[B, T, size]`` or ``[B, size]``.
-            inputs: of the model. While training they have ``units`` and ``unit_mask``, int
+            inputs: of the model. While training they have ``tokens`` and ``token_mask``, int
                 ``[B, U]``: the positions of the scored pieces. What a device feeds has not, and a
                 signal that needs them is left out.
         """

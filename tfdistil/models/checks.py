@@ -37,7 +37,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
         if isinstance(spec, EncoderSpec):
             checked_heads(name, spec, task)
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
-    toy = ScratchSpec(layers=1, width=2, heads=1, inner=2, vocabulary=100)
+    toy = ScratchSpec(layers=1, hidden_dim=2, heads=1, intermediate_dim=2, vocabulary=100)
     small = plain_students(recipe)
     students = [n for n in recipe.models if isinstance(recipe.root_spec(n), StudentSpec)]
     toys = {
@@ -72,7 +72,7 @@ def plain_students(recipe: Recipe) -> Recipe:
     plain = {
         name: spec.model_copy(
             update={
-                "embedding": EmbeddingSpec(width=spec.embedding.width, init="random"),
+                "embedding": EmbeddingSpec(dim=spec.embedding.dim, init="random"),
                 "tokenizer": None,
                 "prune_vocabulary": False,
             }

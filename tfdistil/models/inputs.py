@@ -107,7 +107,7 @@ def piece_inputs(
         alignment=alignment(corpus.task),
         token_types=False,
     )
-    arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.width}
+    arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
     return StudentInputs(own_featurizer, arguments, table, facts)
 
 
@@ -116,9 +116,9 @@ def _table(
 ) -> tuple[np.ndarray | None, int | None]:
     """Word embeddings to begin with, and how many pieces a file of vectors knows."""
     if spec.init == "svd":
-        return svd_embedding(vectors, spec.width), None
+        return svd_embedding(vectors, spec.dim), None
     if spec.init == "pca_ppa":
-        return pca_ppa_embedding(vectors, spec.width, spec.directions), None
+        return pca_ppa_embedding(vectors, spec.dim, spec.directions), None
     if spec.init == "teacher":
         return vectors, None
     if spec.init == "vectors":
@@ -131,12 +131,12 @@ def _table(
     return None, None
 
 
-def check_table(spec: EmbeddingSpec, width: int) -> None:
+def check_table(spec: EmbeddingSpec, hidden_dim: int) -> None:
     """Find out whether embeddings can begin as a recipe says.
 
     Args:
         spec: with the path of a file as it is to be opened.
-        width: D, of the teacher's table.
+        hidden_dim: D, of the teacher's table.
 
     Raises:
         ValueError: a width that table or file do not have.
@@ -145,10 +145,10 @@ def check_table(spec: EmbeddingSpec, width: int) -> None:
     if spec.vectors is not None:
         found = width_of_vectors(Path(spec.vectors))
     else:
-        table, _ = _table(spec, np.eye(2, width), None, 0)
-        found = spec.width if table is None else table.shape[1]
-    if found != spec.width:
-        raise ValueError(f"embedding width is {spec.width}, but the table's is {found}")
+        table, _ = _table(spec, np.eye(2, hidden_dim), None, 0)
+        found = spec.dim if table is None else table.shape[1]
+    if found != spec.dim:
+        raise ValueError(f"embedding dimension is {spec.dim}, but the table's is {found}")
 
 
 def projection_inputs(

@@ -19,6 +19,7 @@ from tfdistil.models.inputs import READS, alignment, sentences
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
+from tfdistil.recipe.renamed import RENAMED
 from tfdistil.recipe.schema.models import (
     BaselineSpec,
     DerivedSpec,
@@ -63,10 +64,10 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
     tokenizer = train_wordpiece(texts, sizes.vocabulary, lowercase=sizes.lowercase)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),
-        width=sizes.width,
+        hidden_dim=sizes.hidden_dim,
         layers=sizes.layers,
         attention_heads=sizes.heads,
-        inner=sizes.inner,
+        intermediate_dim=sizes.intermediate_dim,
         max_positions=spec.max_length,
         outputs=outputs_of(corpus.task),
         heads=checked_heads(name, spec, corpus.task),
@@ -137,7 +138,7 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
     }
     if spec.projection:
         arguments |= {
-            "projection": _encoder_of(spec, models).model.config.width,
+            "projection": _encoder_of(spec, models).model.config.hidden_dim,
             "projection_activation": spec.projection_activation,
             "head_input": spec.head_input,
         }
@@ -192,6 +193,7 @@ def _check_options(spec: StudentSpec) -> None:
         raise ValueError(
             f"unknown key {listed(map(repr, unknown))}; besides those of every student a "
             f"{spec.kind} has {', '.join(known)}"
+            + "".join(f"; {key}: {RENAMED[key]}" for key in unknown if key in RENAMED)
         )
 
 

@@ -94,7 +94,11 @@ def _pretrain(
         teacher=None,
         student=body,
         optimizer=OptimizerSpec(
-            high=spec.learning_rate, schedule="linear", warmup=0.1, weight_decay=0.01, clip=1.0
+            learning_rate=spec.learning_rate,
+            schedule="linear",
+            warmup=0.1,
+            weight_decay=0.01,
+            clip=1.0,
         ),
         batch_size=spec.batch_size,
         stop=StopSpec(

@@ -14,16 +14,10 @@ from tfdistil.errors import RecipeError
 from tfdistil.printable import listed, one_line, shortened, shown
 from tfdistil.recipe.bounded_yaml import BadYaml, load_file, load_text
 from tfdistil.recipe.recipe import Recipe
+from tfdistil.recipe.renamed import RENAMED
 from tfdistil.recipe.schema.parts import BRANCHES
 
 SHIPPED = Path(__file__).parents[1] / "recipes"
-RENAMED = {
-    "twin": "write baseline: true or false",
-    "quantized": "write from: NAME and apply: [quantize]",
-    "distortion": "write noise: [{kind: spelling, probability: NUMBER}]",
-    "engine": "it is an option: apply: [{kind: quantize, engine: NAME}]",
-}
-"""Keys of earlier versions, and what to write now."""
 MOST_PROBLEMS = 20
 """Lines of an error; what one slip breaks in a long list is told by the first of them."""
 

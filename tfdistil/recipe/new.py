@@ -53,9 +53,9 @@ def _bilstm() -> dict[str, Any]:
     return {
         "student": {
             "kind": "bilstm",
-            "width": 200,
+            "hidden_dim": 200,
             "prune_vocabulary": True,
-            "embedding": {"width": 128, "init": "svd"},
+            "embedding": {"dim": 128, "init": "svd"},
             "dropout": 0.2,
         }
     }
@@ -71,7 +71,11 @@ def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
                 {"loss": "cross_entropy", "stream": "train"},
                 {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
             ],
-            "optimizer": {"high": 3.0e-3, "low": 1.0e-8, "schedule": "cosine"},
+            "optimizer": {
+                "learning_rate": 3.0e-3,
+                "final_learning_rate": 1.0e-8,
+                "schedule": "cosine",
+            },
             "batch_size": BATCH,
             "stop": {
                 "updates": max(FEWEST_UPDATES, PASSES * steps),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, field_validator, model_validator
@@ -38,7 +39,9 @@ class Recipe(Part):
     task: TaskSpec = Field(description="the task; a bare word is its kind")
     data: DataSpec = Field(description="see data")
     models: dict[Name, ModelSpec] = Field(
-        min_length=1, description="by name: `teacher`, `student`, and any others"
+        min_length=1,
+        description="by name: `teacher`, `student`, and any others; null takes one of "
+        "the base away",
     )
     distill: list[StageSpec] = Field([], description="the stages of all models, in order")
     baseline: bool = Field(
@@ -59,6 +62,13 @@ class Recipe(Part):
     @classmethod
     def _bare_word(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _left_out(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {name: entry for name, entry in value.items() if entry is not None}
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:

@@ -253,5 +253,5 @@ class Graph:
                 )
                 for name, words in outputs.items()
             }
-            for row, firsts in enumerate(w.units.take(w.starts) for w in windows)
+            for row, firsts in enumerate(w.tokens.take(w.starts) for w in windows)
         ]

@@ -23,7 +23,7 @@ class BiLSTMStudent(PieceStudent):
     Args:
         vocabulary: V, rows of the embedding table.
         embedding: E, its width.
-        width: H, the width of each direction.
+        hidden_dim: H, the width of each direction.
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
         heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. A
             schedule may train several, such as ``logits`` (towards the teacher's) before
@@ -42,7 +42,7 @@ class BiLSTMStudent(PieceStudent):
     Signals of `call`:
         - ``embedding [B, T, E]``, ``hidden [B, T, 2H]``, ``sentence [B, 2H]``: the final states of
           both directions.
-        - with a projection: ``projection [B, T, width]``, ``sentence_projection [B, width]``.
+        - with a projection: ``projection [B, T, D]``, ``sentence_projection [B, D]``.
         - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
 
     Layer groups: ``heads``, ``projection`` (where there is one), ``encoder``, ``embedding``.
@@ -52,7 +52,7 @@ class BiLSTMStudent(PieceStudent):
         self,
         vocabulary: int,
         embedding: int,
-        width: int,
+        hidden_dim: int,
         outputs: Mapping[str, tuple[Level, int]],
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.2,
@@ -74,9 +74,9 @@ class BiLSTMStudent(PieceStudent):
             seed,
             **kwargs,
         )
-        check_sizes(width=width)
-        check_parameters(vocabulary * embedding + 8 * width * (embedding + width))
-        self.width = width
+        check_sizes(hidden_dim=hidden_dim)
+        check_parameters(vocabulary * embedding + 8 * hidden_dim * (embedding + hidden_dim))
+        self.hidden_dim = hidden_dim
         policy = self.dtype_policy
         self.embedding = keras.layers.Embedding(
             vocabulary,
@@ -88,7 +88,7 @@ class BiLSTMStudent(PieceStudent):
             name="embedding",
         )
         self.embedding_dropout = keras.layers.Dropout(dropout, seed=self._seed(1), dtype=policy)
-        self.encoder = BiLSTM(width, seed=self._seed(2), dtype=policy, name="encoder")
+        self.encoder = BiLSTM(hidden_dim, seed=self._seed(2), dtype=policy, name="encoder")
         self._add_top(6)
         self.build()
 
@@ -100,7 +100,7 @@ class BiLSTMStudent(PieceStudent):
     def _build_body(self) -> int:
         self.embedding.build((None, None))
         self.encoder.build((None, None, self.embedding_width))
-        return 2 * self.width
+        return 2 * self.hidden_dim
 
     def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
@@ -124,4 +124,4 @@ class BiLSTMStudent(PieceStudent):
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
-        return super().get_config() | {"width": self.width}
+        return super().get_config() | {"hidden_dim": self.hidden_dim}

@@ -19,8 +19,8 @@ MARKS = ("##", "\u2581", "\u0120")
 byte-pair encoding at the start of one."""
 
 
-def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
-    """The teacher's embeddings in the best ``width`` dimensions.
+def svd_embedding(table: np.ndarray, dim: int) -> np.ndarray:
+    """The teacher's embeddings in the best ``dim`` dimensions.
 
     With ``table = U S V^T``, the rows of ``table V_E`` are the coordinates of the words in the
     subspace that minimizes the summed squared error of all rows (Eckart & Young 1936). They are
@@ -30,7 +30,7 @@ def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
 
     Args:
         table: ``[V, D]``.
-        width: E, at most D.
+        dim: E, at most D.
 
     Returns:
         float32 ``[V, E]``.
@@ -38,17 +38,17 @@ def svd_embedding(table: np.ndarray, width: int) -> np.ndarray:
     Raises:
         ValueError: a table that is no matrix of finite numbers, or a width outside ``1 .. D``.
     """
-    table = _matrix(table, width)
-    basis = _principal_axes(table, np.zeros(table.shape[1]))[:, :width] @ _rotation(width)
+    table = _matrix(table, dim)
+    basis = _principal_axes(table, np.zeros(table.shape[1]))[:, :dim] @ _rotation(dim)
     return (table.astype(np.float32) @ basis.astype(np.float32)).astype(np.float32)
 
 
-def pca_ppa_embedding(table: np.ndarray, width: int, directions: int) -> np.ndarray:
+def pca_ppa_embedding(table: np.ndarray, dim: int, directions: int) -> np.ndarray:
     """The teacher's embeddings by PCA between two post-processings (Raunak et al. 2019).
 
     Post-processing (PPA, Mu & Viswanath 2018) takes off the mean and the components along the top
     ``directions`` principal axes, which frequency dominates; it is done before and after the PCA to
-    ``width``. XtremeDistil has 14 and 17 directions (table 7).
+    ``dim``. XtremeDistil has 14 and 17 directions (table 7).
 
     With the principal axes ``u_1 .. u_D`` of the centred table, the first post-processing leaves
     ``u_(d+1)`` and on, the PCA keeps those up to ``u_(d+E)``, and as they are the principal axes of
@@ -58,7 +58,7 @@ def pca_ppa_embedding(table: np.ndarray, width: int, directions: int) -> np.ndar
 
     Args:
         table: ``[V, D]``.
-        width: E, at most D.
+        dim: E, at most D.
         directions: d.
 
     Returns:
@@ -68,27 +68,27 @@ def pca_ppa_embedding(table: np.ndarray, width: int, directions: int) -> np.ndar
         ValueError: a table that is no matrix of finite numbers, a width outside ``1 .. D``, or
             directions that leave nothing.
     """
-    table = _matrix(table, width)
-    most = min(width, -(-table.shape[1] // 2)) - 1
+    table = _matrix(table, dim)
+    most = min(dim, -(-table.shape[1] // 2)) - 1
     if not 0 <= directions <= most:
         raise ValueError(
-            f"{directions} directions: at most {most} can be taken off twice at a width of {width} "
+            f"{directions} directions: at most {most} can be taken off twice at a width of {dim} "
             f"and a table of width {table.shape[1]}; use fewer, or a larger width"
         )
     mean = table.mean(axis=0, dtype=np.float64)
-    axes = _principal_axes(table, mean)[:, 2 * directions : directions + width]
-    basis = axes @ _rotation(width)[: axes.shape[1]]
+    axes = _principal_axes(table, mean)[:, 2 * directions : directions + dim]
+    basis = axes @ _rotation(dim)[: axes.shape[1]]
     centred = table.astype(np.float32) - mean.astype(np.float32)
     return (centred @ basis.astype(np.float32)).astype(np.float32)
 
 
-def _matrix(table: np.ndarray, width: int) -> np.ndarray:
+def _matrix(table: np.ndarray, dim: int) -> np.ndarray:
     table = np.asarray(table)
     if table.ndim != 2 or not np.isfinite(table).all():
         raise ValueError(f"expected a matrix of finite numbers, got shape {table.shape}")
-    if not 1 <= width <= table.shape[1]:
+    if not 1 <= dim <= table.shape[1]:
         raise ValueError(
-            f"embedding width {width} is outside 1 .. {table.shape[1]}, the width of the table"
+            f"embedding dimension {dim} is outside 1 .. {table.shape[1]}, the width of the table"
         )
     return table
 
@@ -107,9 +107,9 @@ def _principal_axes(table: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return basis * np.sign(basis[strongest, np.arange(basis.shape[1])])
 
 
-def _rotation(width: int) -> np.ndarray:
+def _rotation(dim: int) -> np.ndarray:
     """A random orthogonal matrix ``[E, E]``, the same for each width."""
-    q, r = np.linalg.qr(np.random.default_rng(width).normal(size=(width, width)))
+    q, r = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))
     return q * np.sign(np.diag(r))
 
 
@@ -151,7 +151,7 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
             that a file of millions of words needs little time and memory. None: all.
 
     Returns:
-        Word to float32 ``[width]``.
+        Word to float32 ``[dim]``.
 
     Raises:
         DataError: no such file, no words, or a broken line; with file and line.
@@ -159,7 +159,7 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
     path = Path(path)
     vectors: dict[str, np.ndarray] = {}
     header: tuple[int, int] | None = None
-    width = count = number = 0
+    dim = count = number = 0
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -167,13 +167,13 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
                 fields = _fields(raw, path, number)
                 if number == 1 and _is_header(fields):
                     header = (int(fields[0]), int(fields[1]))
-                    width = header[1]
+                    dim = header[1]
                     continue
-                width = width or len(fields) - 1
-                word = _word(fields, width, path, number)
+                dim = dim or len(fields) - 1
+                word = _word(fields, dim, path, number)
                 count += 1
                 if (wanted is None or word in wanted) and word not in vectors:
-                    vectors[word] = _vector(fields[-width:], path, number)
+                    vectors[word] = _vector(fields[-dim:], path, number)
     except OSError as error:
         raise DataError(f"cannot be opened: {error.strerror}", path) from None
     if not count:
@@ -222,17 +222,17 @@ def _fields(raw: bytes, path: Path, number: int) -> list[str]:
         ) from None
 
 
-def _word(fields: list[str], width: int, path: Path, number: int) -> str:
+def _word(fields: list[str], dim: int, path: Path, number: int) -> str:
     found = len(fields) - 1
     # A word with spaces has more fields; but more numbers are no word.
-    if found < width or width < 1 or (found > width and _is_number(fields[-width - 1])):
+    if found < dim or dim < 1 or (found > dim and _is_number(fields[-dim - 1])):
         raise DataError(
-            f"{found} fields behind the word, expected {width or 'one or more'} numbers; "
+            f"{found} fields behind the word, expected {dim or 'one or more'} numbers; "
             "every line has as many as the first",
             path,
             number,
         )
-    word = " ".join(fields[:-width])
+    word = " ".join(fields[:-dim])
     if not word:
         raise DataError("no word in front of the numbers", path, number)
     return word

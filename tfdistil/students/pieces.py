@@ -102,7 +102,7 @@ class PieceStudent(Student):
         if tuple(table.shape) != expected:
             raise ValueError(
                 f"the student's embedding table is {expected}, got {tuple(table.shape)}; use the "
-                "teacher's vocabulary and an embedding width equal to the table's"
+                "teacher's vocabulary and an embedding dimension equal to the table's"
             )
         self.word_embeddings.assign(table)
 

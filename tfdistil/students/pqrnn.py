@@ -27,7 +27,7 @@ from tfdistil.students.convolution import Linear, NormalizedConvolution
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.qrnn import BiQRNN
-from tfdistil.students.settling import settle
+from tfdistil.students.recalibration import recalibrate
 from tfdistil.text.projection.ternary import ternary_table
 
 _INPUTS = ("fingerprint", "attention_mask")
@@ -310,17 +310,17 @@ class PqrnnStudent(HeadedModel):
         ]
         return [*groups, ("ranges", apart[RangeObserver])] if self._rounding.quantizes else groups
 
-    def settle(self, batches: Iterable[Mapping[str, Any]]) -> None:
+    def recalibrate(self, batches: Iterable[Mapping[str, Any]]) -> None:
         """Measure statistics and ranges as the device has them: without dropout and zoneout.
 
-        See `tfdistil.students.settling.settle`.
+        See `tfdistil.students.recalibration.recalibrate`.
 
         Args:
             batches: inputs of `call`; their targets are not looked at.
         """
         noise = [(self.feature_dropout, "rate"), *((layer, "zoneout") for layer in self.qrnns)]
         inputs = ({name: batch[name] for name in _INPUTS if name in batch} for batch in batches)
-        settle(self, noise, inputs)
+        recalibrate(self, noise, inputs)
 
     def quantized(self, engine: str = "keras") -> PqrnnStudent:
         """A student with the same weights that rounds as its int8 file will.

@@ -32,11 +32,11 @@ class TransformerStudent(PieceStudent):
     Args:
         vocabulary: V, rows of the embedding table.
         embedding: E, its width.
-        width: of the blocks.
+        hidden_dim: of the blocks.
         layers: number of blocks.
         outputs: task output to ``(level, size)``, such as ``{"tags": ("word", 9)}``.
-        attention_heads: per block; divides ``width``. None: one for every 32 columns.
-        inner: width of the feed-forward networks. None: four times ``width``.
+        attention_heads: per block; divides ``hidden_dim``. None: one for every 32 columns.
+        intermediate_dim: width of the feed-forward networks. None: four times ``hidden_dim``.
         heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. A
             schedule may train several, such as ``logits`` (towards the teacher's) before
             ``labels``.
@@ -54,10 +54,10 @@ class TransformerStudent(PieceStudent):
             ``projection_activation``.
 
     Signals of `call`:
-        - ``embedding [B, T, E]``, ``hidden/0 [B, T, width]``: what the first block reads.
+        - ``embedding [B, T, E]``, ``hidden/0 [B, T, hidden_dim]``: what the first block reads.
         - ``hidden/1`` to ``hidden/<layers>``: what the blocks give; ``hidden`` is the last of them.
-        - ``sentence [B, width]``: ``hidden`` at the first position.
-        - with a projection: ``projection [B, T, width]``, ``sentence_projection [B, width]``.
+        - ``sentence [B, hidden_dim]``: ``hidden`` at the first position.
+        - with a projection: ``projection [B, T, D]``, ``sentence_projection [B, D]``.
         - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
 
     Layer groups: ``heads``, ``projection`` (where there is one), ``block_<layers>`` to ``block_1``,
@@ -68,11 +68,11 @@ class TransformerStudent(PieceStudent):
         self,
         vocabulary: int,
         embedding: int,
-        width: int,
+        hidden_dim: int,
         layers: int,
         outputs: Mapping[str, tuple[Level, int]],
         attention_heads: int | None = None,
-        inner: int | None = None,
+        intermediate_dim: int | None = None,
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.1,
         projection: int | None = None,
@@ -94,22 +94,24 @@ class TransformerStudent(PieceStudent):
             seed,
             **kwargs,
         )
-        check_sizes(width=width)
+        check_sizes(hidden_dim=hidden_dim)
         check_sizes(MOST_LAYERS, layers=layers)
-        self.width, self.depth, self.max_positions = width, layers, max_positions
-        self.attention_heads = max(1, width // 32) if attention_heads is None else attention_heads
-        self.inner = 4 * width if inner is None else inner
+        self.hidden_dim, self.depth, self.max_positions = hidden_dim, layers, max_positions
+        self.attention_heads = (
+            max(1, hidden_dim // 32) if attention_heads is None else attention_heads
+        )
+        self.intermediate_dim = 4 * hidden_dim if intermediate_dim is None else intermediate_dim
         check_sizes(
             attention_heads=self.attention_heads,
-            inner=self.inner,
+            intermediate_dim=self.intermediate_dim,
             max_positions=max_positions,
         )
-        block = 4 * width**2 + 2 * width * self.inner
+        block = 4 * hidden_dim**2 + 2 * hidden_dim * self.intermediate_dim
         check_parameters(vocabulary * embedding + layers * block)
-        if width % self.attention_heads:
+        if hidden_dim % self.attention_heads:
             raise ValueError(
-                f"width {width} is not divisible by {self.attention_heads} attention heads; "
-                "give attention_heads that divide it"
+                f"hidden_dim {hidden_dim} is not divisible by {self.attention_heads} attention "
+                "heads; give attention_heads that divide it"
             )
 
         policy = self.dtype_policy
@@ -125,20 +127,20 @@ class TransformerStudent(PieceStudent):
             name="embedding",
         )
         self.widening = keras.layers.Dense(
-            width,
+            hidden_dim,
             kernel_initializer=normal(embedding**-0.5, self.seed, 3),
             dtype=policy,
             name="widening",
         )
         self.blocks = [
             TransformerLayer(
-                width,
+                hidden_dim,
                 self.attention_heads,
-                self.inner,
+                self.intermediate_dim,
                 dropout=dropout,
                 attention_dropout=dropout,
                 attention_output_dropout=dropout,
-                initializer_range=_deviation(width),
+                initializer_range=_deviation(hidden_dim),
                 seed=self._seed(number * SEEDS_PER_LAYER),
                 dtype=policy,
                 name=f"block_{number}",
@@ -158,7 +160,7 @@ class TransformerStudent(PieceStudent):
         self.widening.build((None, None, self.embedding_width))
         for block in self.blocks:
             block.build()
-        return self.width
+        return self.hidden_dim
 
     def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
         self._check_length(ids.shape[1])
@@ -201,17 +203,17 @@ class TransformerStudent(PieceStudent):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
         return super().get_config() | {
-            "width": self.width,
+            "hidden_dim": self.hidden_dim,
             "layers": self.depth,
             "attention_heads": self.attention_heads,
-            "inner": self.inner,
+            "intermediate_dim": self.intermediate_dim,
             "max_positions": self.max_positions,
         }
 
 
-def _deviation(width: int) -> float:
+def _deviation(hidden_dim: int) -> float:
     """BERT's 0.02 at a width of 768, and more where it is narrower.
 
     See `tfdistil.encoders.scratch.scratch_encoder`.
     """
-    return round(0.55 * width**-0.5, 4)
+    return round(0.55 * hidden_dim**-0.5, 4)

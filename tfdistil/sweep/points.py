@@ -93,7 +93,7 @@ def _grid(text: str) -> tuple[str, list[Any]]:
     key, equals, values = text.partition("=")
     if not equals or not key or not values.strip():
         raise RecipeError(
-            f"--grid {text}: expected KEY=VALUE,VALUE, e.g. models.student.width=100,200"
+            f"--grid {text}: expected KEY=VALUE,VALUE, e.g. models.student.hidden_dim=100,200"
         )
     return key, list(plain_value(f"[{values}]", f"--grid {text}"))
 

@@ -18,15 +18,15 @@ class Window:
 
     Attributes:
         inputs: model inputs by name (``input_ids``, ...), each ``[length]`` or ``[length, n]``.
-        units: positions in the sequence of the owned words' scored pieces, int32 ``[units]``.
-        starts: index into ``units`` of each owned word's first piece, int32 ``[words]``.
+        tokens: positions in the sequence of the owned words' scored pieces, int32 ``[tokens]``.
+        starts: index into ``tokens`` of each owned word's first piece, int32 ``[words]``.
         words: the range ``(first, last + 1)`` of owned words in the text.
         dropped: pieces cut off because they fit into no window: the tail of a word longer than a
             window, or of a pair longer than one. 0 almost always; worth a count where it is not.
     """
 
     inputs: dict[str, np.ndarray]
-    units: np.ndarray
+    tokens: np.ndarray
     starts: np.ndarray
     words: tuple[int, int]
     dropped: int = 0

@@ -39,11 +39,11 @@ def translator(path: Path) -> str:
 
 def neighbours(path: Path) -> str:
     """The word embeddings and the tokenizer of `word_neighbours`."""
-    from tfdistil.augmentation import Workshop, augment
+    from tfdistil.augmentation import AugmentationContext, augment
     from tfdistil.data.example import Example
 
-    workshop = Workshop(path.parent, checkpoint=str(path))
-    return str(augment("word_neighbours", [Example(("a", "b"))], 3, 1, workshop))
+    context = AugmentationContext(path.parent, checkpoint=str(path))
+    return str(augment("word_neighbours", [Example(("a", "b"))], 3, 1, context))
 
 
 def trusting(path: Path) -> str:

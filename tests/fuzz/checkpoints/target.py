@@ -16,10 +16,10 @@ from tests.fuzz.checkpoints.bases import TENSORS, WANTED, split
 KINDS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16}
 BERT = {
     "vocab_size": "vocabulary",
-    "hidden_size": "width",
+    "hidden_size": "hidden_dim",
     "num_hidden_layers": "layers",
     "num_attention_heads": "attention_heads",
-    "intermediate_size": "inner",
+    "intermediate_size": "intermediate_dim",
     "max_position_embeddings": "max_positions",
     "type_vocab_size": "type_vocabulary",
     "layer_norm_eps": "layer_norm_epsilon",
@@ -32,10 +32,10 @@ BERT = {
 }
 DISTILBERT = {
     "vocab_size": "vocabulary",
-    "dim": "width",
+    "dim": "hidden_dim",
     "n_layers": "layers",
     "n_heads": "attention_heads",
-    "hidden_dim": "inner",
+    "hidden_dim": "intermediate_dim",
     "max_position_embeddings": "max_positions",
     "dropout": "dropout",
     "attention_dropout": "attention_dropout",

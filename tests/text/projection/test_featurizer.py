@@ -1,4 +1,4 @@
-"""Windows of fingerprints: one position for each word, what is no unit, and round trips."""
+"""Windows of fingerprints: one position for each word, what is no token, and round trips."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_one_position_and_unit_for_each_word():
     np.testing.assert_array_equal(window.inputs["fingerprint"], fingerprints(SENTENCE, SPEC))
     assert window.inputs["fingerprint"].dtype == np.uint8
     assert window.inputs["attention_mask"].tolist() == [1] * 8
-    assert window.units.tolist() == window.starts.tolist() == [*range(8)]
+    assert window.tokens.tolist() == window.starts.tolist() == [*range(8)]
     assert (window.words, window.dropped, window.length) == ((0, 8), 0, 8)
-    arrays = (window.inputs["attention_mask"], window.units, window.starts)
+    arrays = (window.inputs["attention_mask"], window.tokens, window.starts)
     assert all(array.dtype == np.int32 for array in arrays)
 
 
@@ -44,7 +44,7 @@ def test_the_end_has_no_label():
     (window,) = ProjectionFeaturizer(WITH_END, 16).encode(SENTENCE)
     expected = [fingerprints(SENTENCE, WITH_END), end_of(WITH_END)]
     np.testing.assert_array_equal(window.inputs["fingerprint"], np.concatenate(expected))
-    assert window.units.tolist() == [*range(8)]
+    assert window.tokens.tolist() == [*range(8)]
 
 
 @pytest.mark.parametrize(("spec", "token"), [(SPEC, "<null>"), (WITH_END, "<EOS>")])
@@ -52,7 +52,7 @@ def test_no_words(spec, token):
     made = ProjectionFeaturizer(spec, 16)
     (window,) = made.encode([])
     np.testing.assert_array_equal(window.inputs["fingerprint"], fingerprint_tokens([token], spec))
-    assert (len(window.units), len(window.starts), window.words) == (0, 0, (0, 0))
+    assert (len(window.tokens), len(window.starts), window.words) == (0, 0, (0, 0))
     assert made.encode_batch([]) == []
 
 
@@ -76,7 +76,7 @@ def test_pairs(spec):
     parts[0] = parts[0][:kept]
     np.testing.assert_array_equal(window.inputs["fingerprint"], np.concatenate(parts))
     assert (window.words, window.dropped) == ((0, kept), len(first) - kept)
-    assert window.units.tolist() == [*range(kept)]
+    assert window.tokens.tolist() == [*range(kept)]
 
 
 @settings(deadline=None, max_examples=50)
@@ -95,7 +95,7 @@ def test_laws_of_windows(words, max_length, share, spec):
         assert window.length <= max_length
         assert window.dropped == 0
         np.testing.assert_array_equal(
-            window.inputs["fingerprint"][window.units], rows[slice(*window.words)]
+            window.inputs["fingerprint"][window.tokens], rows[slice(*window.words)]
         )
         if spec.eos:
             np.testing.assert_array_equal(window.inputs["fingerprint"][-1:], end_of(spec))

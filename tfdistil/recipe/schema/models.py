@@ -37,7 +37,7 @@ MOST_PIECES = 10**7
 class EmbeddingSpec(Part):
     """The student's word embeddings."""
 
-    width: Size = Field(50, description="E")
+    dim: Size = Field(50, description="E")
     init: Literal["random", "svd", "pca_ppa", "teacher", "vectors"] = Field(
         "svd",
         description="`svd`, `pca_ppa`: the teacher's table in E dimensions; `teacher`: as it is",
@@ -140,17 +140,17 @@ class ScratchSpec(Part):
     """A BERT made here, its tokenizer included, for when no checkpoint is at hand."""
 
     layers: Whole = Field(4, ge=1, le=MOST_LAYERS, description="blocks")
-    width: Size = Field(128, description="hidden size")
-    heads: Size = Field(4, description="attention heads, which divide width")
-    inner: Size = Field(512, description="feed-forward size")
+    hidden_dim: Size = Field(128, description="hidden size")
+    heads: Size = Field(4, description="attention heads, which divide hidden_dim")
+    intermediate_dim: Size = Field(512, description="feed-forward size")
     vocabulary: Whole = Field(4000, ge=100, le=MOST_PIECES, description="word pieces")
     lowercase: bool = Field(False, description="fold case in the tokenizer")
     pretrain: PretrainSpec | None = Field(None, description="see pretrain; none: labels only")
 
     @model_validator(mode="after")
     def _heads_divide(self) -> ScratchSpec:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads")
+        if self.hidden_dim % self.heads:
+            raise ValueError(f"hidden_dim {self.hidden_dim} is not divisible by {self.heads} heads")
         return self
 
 

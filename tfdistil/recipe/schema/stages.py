@@ -70,15 +70,15 @@ _Rate = Annotated[Float, Field(gt=0)]
 class OptimizerSpec(Part):
     """AdamW with a warm-up and a decay, per phase a fresh one."""
 
-    high: Float = Field(1e-3, gt=0, description="learning rate after the warm-up")
-    low: Float = Field(0.0, ge=0, description="learning rate at the end")
+    learning_rate: Float = Field(1e-3, gt=0, description="learning rate after the warm-up")
+    final_learning_rate: Float = Field(0.0, ge=0, description="learning rate at the end")
     schedule: Literal["cosine", "linear", "constant"] = Field("cosine", description="the way down")
     warmup: Float = Field(0.0, ge=0, lt=1, description="share of the updates spent rising")
     layer_decay: Float = Field(1.0, gt=0, le=1, description="factor per layer group from the top")
     rates: dict[str, _Rate] = Field(
         {},
-        description="layer group to its own learning rate after the warm-up, instead of `high` and "
-        "`layer_decay`; it falls as theirs does",
+        description="layer group to its own learning rate after the warm-up, instead of "
+        "`learning_rate` and `layer_decay`; it falls as theirs does",
     )
     weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
@@ -137,10 +137,11 @@ class TermSpec(OpenPart):
     target: str | None = Field(
         None, description="gold ids; none: the loss's own, mostly those of the output"
     )
-    align: Literal["unit", "piece"] | None = Field(
+    align: Literal["token", "subword"] | None = Field(
         None,
-        description="`unit`: scored pieces, or texts; `piece`: every piece, off a teacher with the "
-        "same tokenizer that sees what the student sees; none: the loss's own, mostly `unit`",
+        description="`token`: scored tokens, or texts; `subword`: every subword, off a teacher "
+        "with the same tokenizer that sees what the student sees; none: the loss's own, mostly "
+        "`token`",
     )
 
     @field_validator("stream")

@@ -19,15 +19,15 @@ _CACHED_WORDS = 30_000
 
 
 class ProjectionFeaturizer:
-    """The projection's fingerprints, one position and one unit for each word.
+    """The projection's fingerprints, one position, which is scored, for each word.
 
     Inputs are ``fingerprint``, uint8 ``[T, N / 4]``, and ``attention_mask``, int32 ``[T]``. Padding
     is the byte whose four features are 0: 00 for the maps ``operator`` and ``unbalanced``, 55
     (hexadecimal) for ``paper``.
 
-    With ``eos`` every window ends with ``<EOS>``, which is no unit. A pair is its two texts with
+    With ``eos`` every window ends with ``<EOS>``, which has no label. A pair is its two texts with
     ``<EOS>`` between them in any case. A text without words, and without ``<EOS>``, is the one
-    position ``<null>``, which is no unit either. Texts with more words than a window holds become
+    position ``<null>``, which has none either. Texts with more words than a window holds become
     several windows; of a pair that is too long the longer text is cut first.
 
     Args:
@@ -111,21 +111,21 @@ class ProjectionFeaturizer:
         windows = []
         for stretch in stretches([1] * len(rows), self.budget, self.overlap):
             (first, end), (start, stop) = stretch.shown, stretch.owned
-            units = np.arange(start - first, stop - first, dtype=np.int32)
-            windows.append(self._window([rows[first:end]], units, stretch.owned))
+            tokens = np.arange(start - first, stop - first, dtype=np.int32)
+            windows.append(self._window([rows[first:end]], tokens, stretch.owned))
         return windows
 
     def _pair(self, one: np.ndarray, two: np.ndarray) -> Window:
         kept, other = truncate_pair(len(one), len(two), self.budget - 1)
-        units = np.arange(kept, dtype=np.int32)
+        tokens = np.arange(kept, dtype=np.int32)
         dropped = len(one) - kept + len(two) - other
         parts = [one[:kept], self._end[None], two[:other]]
-        return self._window(parts, units, (0, kept), dropped)
+        return self._window(parts, tokens, (0, kept), dropped)
 
     def _window(
         self,
         parts: list[np.ndarray],
-        units: np.ndarray,
+        tokens: np.ndarray,
         words: tuple[int, int],
         dropped: int = 0,
     ) -> Window:
@@ -135,4 +135,4 @@ class ProjectionFeaturizer:
             parts = [self._null[None]]
         rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
         inputs = {"fingerprint": rows, "attention_mask": np.ones(len(rows), np.int32)}
-        return Window(inputs, units, np.arange(len(units), dtype=np.int32), words, dropped)
+        return Window(inputs, tokens, np.arange(len(tokens), dtype=np.int32), words, dropped)

@@ -11,7 +11,7 @@ from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 
 
-def settle(
+def recalibrate(
     model: keras.Model,
     noise: Sequence[tuple[keras.layers.Layer, str]],
     batches: Iterable[Mapping[str, Any]],
