@@ -1,4 +1,4 @@
-"""Timing several things side by side, so that a slow minute of the machine hits all of them."""
+"""Timing several things side by side, so that a slow moment of the machine hits all of them."""
 
 from __future__ import annotations
 
