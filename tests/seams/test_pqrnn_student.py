@@ -1,4 +1,4 @@
-"""The real pQRNN student in the schedule of `test_pqrnn`: float, quantized, frozen batch-norm statistics."""
+"""The real pQRNN student in the schedule of `test_pqrnn`: float, quantized, statistics frozen."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from filelock import FileLock, Timeout
 
 from tfdistil.errors import RunError
 from tfdistil.files import read_json, write_json, write_text
-from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.loading import load_tree, parse_recipe
+from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.delivery import ExportSpec
 from tfdistil.versions import versions_of
 

@@ -20,8 +20,8 @@ from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
 from tfdistil.files import beside, new_file, new_folder, write_text
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.runs.folder import RunFolder, model_step
 from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.runs.folder import RunFolder, model_step
 
 
 def shared_models(recipe: Recipe) -> tuple[str, ...]:

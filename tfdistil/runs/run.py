@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tfdistil.runs.changed_data import LABELLED, refuse_changed_data
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import Corpus, load_corpus
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import RunError
 from tfdistil.models.record import ModelRecord, load_model, load_task
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.runs.folder import RunFolder, model_step
 from tfdistil.recipe.systems import SystemId
+from tfdistil.runs.changed_data import LABELLED, refuse_changed_data
+from tfdistil.runs.folder import RunFolder, model_step
 from tfdistil.tasks import Task
 from tfdistil.text.words import WordSplitter
 
