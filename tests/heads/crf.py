@@ -8,16 +8,19 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.crf import decoding
+from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
+from tfdistil.crf.likelihood import log_partition
 from tfdistil.distill.forward import at_tokens
 from tfdistil.heads.kinds import Head
 from tfdistil.tasks.decoders import Decoder
 
 
 class Crf(Head):
-    """Transitions ``[L + 1, L]`` beside the scores; the last row is for the start of a text.
+    """Potentials ``[L + 2, L]`` beside the scores, see `tfdistil.crf`.
 
     Args:
-        deviation: of fresh transitions.
+        deviation: of fresh potentials.
     """
 
     levels = frozenset({"word"})
@@ -26,46 +29,31 @@ class Crf(Head):
     def __init__(self, size, name, deviation: float = 1.0):
         super().__init__(size, name)
         start = keras.initializers.RandomNormal(stddev=deviation, seed=3)
-        self.transitions = self.add_weight((size + 1, size), start, name="transitions")
+        self.potentials = self.add_weight((size + 2, size), start, name="potentials")
 
     def signals(self, scores, inputs):
-        found = {"potentials": ops.convert_to_tensor(self.transitions)}
-        if "tokens" in inputs:  # Zhou et al. 2021, the denominator of equation 1
-            at, mask = at_tokens(scores, inputs["tokens"]), inputs["token_mask"]
-
-            def step(n, total):
-                onward = ops.logsumexp(ops.expand_dims(total, -1) + self.transitions[:-1], axis=1)
-                real = ops.expand_dims(mask[:, n], -1) > 0
-                return ops.where(real, onward + at[:, n], total)
-
-            first = at[:, 0] + self.transitions[-1]
-            total = ops.fori_loop(1, ops.shape(at)[1], step, first)
-            found["log_z"] = ops.logsumexp(total, axis=-1)
+        potentials = ops.convert_to_tensor(self.potentials)
+        found = {"potentials": potentials}
+        if "tokens" in inputs:
+            at = at_tokens(scores, inputs["tokens"])
+            found["log_z"] = log_partition(at, potentials, inputs["token_mask"])
         return found
 
     def constants(self):
-        return {"transitions": np.asarray(self.transitions)}
+        return {"potentials": np.asarray(self.potentials)}
 
 
 class CrfDecoder(Decoder):
-    """Viterbi over legal paths; the score of a word is not asked for here."""
+    """Viterbi over legal paths."""
 
-    def __init__(self, labels, transitions):
+    def __init__(self, labels, potentials):
         super().__init__(labels)
-        if transitions.shape != (labels + 1, labels):
-            raise ValueError(f"transitions are {transitions.shape} for {labels} labels")
-        self.transitions = transitions
+        if potentials.shape != (labels + 2, labels):
+            raise ValueError(f"potentials are {potentials.shape} for {labels} labels")
+        self.potentials = potentials
 
     def words(self, scores, start, follow):
-        steps = np.where(follow, self.transitions[:-1], -np.inf)
-        if not len(scores):
-            return np.zeros(0, int), []
-        best, back = np.where(start, self.transitions[-1], -np.inf) + scores[0], []
-        for row in scores[1:]:
-            onward = best[:, None] + steps
-            back.append(onward.argmax(axis=0))
-            best = onward.max(axis=0) + row
-        path = [int(best.argmax())]
-        for row in reversed(back):
-            path.append(int(row[path[-1]]))
-        return np.array(path[::-1]), [1.0] * len(path)
+        potentials = np.where(legal_steps(start, follow), self.potentials, IMPOSSIBLE)
+        path = decoding.viterbi(scores, potentials)
+        p = decoding.marginals(scores, potentials)[np.arange(len(path)), path]
+        return path, p.tolist()

@@ -90,7 +90,7 @@ def signals(record, examples, task):
     return batch, {k: np.asarray(v) for k, v in record.model(batch).items()}
 
 
-def best_legal(scores, transitions, labels):
+def best_legal(scores, potentials, labels):
     """The oracle: every legal tag sequence, one by one."""
     start, follow = allowed_transitions(labels)
     paths = [
@@ -100,7 +100,8 @@ def best_legal(scores, transitions, labels):
     ]
     before = [(len(labels), *path) for path in paths]
     totals = [
-        sum(scores[n, tag] + transitions[past[n], tag] for n, tag in enumerate(path))
+        sum(scores[n, tag] + potentials[past[n], tag] for n, tag in enumerate(path))
+        + potentials[-1, path[-1]]
         for path, past in zip(paths, before, strict=True)
     ]
     return tuple(labels[tag] for tag in paths[int(np.argmax(totals))])
@@ -116,7 +117,7 @@ def test_its_signals_are_those_of_the_model(made, name):
     assert record.model.level(f"{head}/tags/potentials") == "model"
     assert record.model.level(f"{head}/tags/log_z") == "sequence"
     labels = len(made.corpus.task.outputs[0].labels)
-    assert found[f"{head}/tags/potentials"].shape == (labels + 1, labels)
+    assert found[f"{head}/tags/potentials"].shape == (labels + 2, labels)
     assert found[f"{head}/tags/log_z"].shape == (len(examples),)
     # What a device feeds has no tokens; the scores are the same.
     bare = record.model({k: v for k, v in batch.items() if not k.startswith("token")})
@@ -124,20 +125,20 @@ def test_its_signals_are_those_of_the_model(made, name):
     np.testing.assert_allclose(bare[f"{head}/tags"], found[f"{head}/tags"], atol=1e-6)
     groups = dict(record.model.layer_groups())
     crf = record.model.heads[f"{head}/tags"]
-    assert any(weight is crf.transitions for weight in groups["heads"])
+    assert any(weight is crf.potentials for weight in groups["heads"])
     assert sum(map(len, groups.values())) == len(record.model.weights)
 
 
 @every_model
-def test_tags_are_the_best_legal_path_with_its_own_transitions(made, name):
+def test_tags_are_the_best_legal_path_with_its_own_potentials(made, name):
     record, task = made[name], made.corpus.task
     labels = task.outputs[0].labels
     short = [Example(example.words[:2]) for example in made.corpus.dev]
     predictor = Predictor(record.model, task, HEAD[name])
     rows = encode_rows(short, record.featurizer, None)
-    transitions = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].transitions)
+    potentials = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].potentials)
     for scores, prediction in zip(predictor.logits(rows), predictor.predict(rows), strict=True):
-        assert prediction.tags == best_legal(scores["tags"], transitions, labels)
+        assert prediction.tags == best_legal(scores["tags"], potentials, labels)
     linear = [task.decode(scores).tags for scores in predictor.logits(rows)]
     assert linear != [p.tags for p in predictor.predict(rows)]
 
@@ -203,8 +204,8 @@ def test_the_file_decodes_as_keras_does(made, name, tmp_path, monkeypatch):
     with zipfile.ZipFile(path) as archive:
         heads = json.loads(archive.read("tfdistil.json"))["heads"]
     assert heads == record.model.decoding(HEAD[name])
-    transitions = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].transitions)
-    np.testing.assert_array_equal(np.array(heads["tags"]["constants"]["transitions"]), transitions)
+    potentials = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].potentials)
+    np.testing.assert_array_equal(np.array(heads["tags"]["constants"]["potentials"]), potentials)
     monkeypatch.delitem(DECODERS, "crf")
     with pytest.raises(ModelFileError, match="'tags' is of the unknown kind 'crf'; this version"):
         Runtime(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from keras import ops
 
-from tests.seams.crf import log_partition, marginals, path_scores
+from tfdistil.crf.losses import counted_texts, crf_nll, token_marginals
 from tfdistil.distill.objectives import masked_mean
 
 
@@ -45,12 +45,14 @@ def softened(student, teacher, mask, temperature):
 
 def gold_nll(student, target, mask):
     """Zhou et al. 2021, Equation 7 on gold tags."""
-    tags = ops.maximum(target, 0)
-    return ops.mean(log_partition(*student, mask) - path_scores(*student, tags, mask))
+    return crf_nll(*student, target, mask)
 
 
 def token_posterior(student, teacher, mask):
-    """Their Equation 10 on the marginals of both CRFs (the paper's Token-pos), mean over tokens."""
-    p = marginals(*teacher, mask)
-    log_q = ops.log(ops.maximum(marginals(*student, mask), 1e-9))
-    return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
+    """Their Equation 10 on the marginals of both CRFs."""
+    return token_marginals(*student, *teacher, mask)
+
+
+def texts(mask, target=None):
+    """What the losses of a CRF are a mean over."""
+    return ops.sum(counted_texts(mask, target))

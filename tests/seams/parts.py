@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from keras import ops
-
 from tests.heads.crf import Crf, CrfDecoder
 from tests.seams import losses
 from tfdistil.distill.objectives import objective
@@ -29,6 +27,6 @@ objective("softened", student="{head}/{output}", teacher="{teacher_head}/{output
 
 OWN = ("{head}/{output}", "{head}/{output}/potentials")
 THEIRS = ("{teacher_head}/{output}", "{teacher_head}/{output}/potentials")
-texts = {"target": "{output}", "count": lambda mask, target: ops.shape(mask)[0]}
-objective("crf_nll", student=OWN, **texts)(losses.gold_nll)
-objective("token_posterior", student=OWN, teacher=THEIRS)(losses.token_posterior)
+texts = {"count": losses.texts}
+objective("crf_nll", student=OWN, target="{output}", **texts)(losses.gold_nll)
+objective("token_posterior", student=OWN, teacher=THEIRS, **texts)(losses.token_posterior)

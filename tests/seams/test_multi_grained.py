@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from scipy.special import xlogy
 
-from tests.seams.crf import IMPOSSIBLE, best_paths, log_partition, path_scores
+from tests.crf.oracle import enumerate_paths
 from tests.seams.losses import token_posterior
+from tfdistil.crf import losses
+from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
+from tfdistil.crf.paths import k_best
 from tfdistil.distill.forward import JOINS, at_tokens
 from tfdistil.distill.objectives import objective
 from tfdistil.distill.rows import encode_rows
@@ -47,63 +49,47 @@ TERMS = ("crf_nll", "sequence_fuzzy", "sequence_cross_entropy", "token_posterior
 # The objectives. Student signals are emissions and potentials; paths are [B, U, K].
 
 
-def log_rest(log_p):
-    """log(1 - Σ p), kept finite."""
-    return ops.log(ops.maximum(1.0 - ops.sum(ops.exp(log_p), axis=-1), 1e-6))
-
-
-def path_log_probabilities(student, paths, count, mask):
-    """Equation 1 of the teacher's paths under the student, ``[B, K]``, those there are."""
-    scores = [path_scores(*student, paths[:, :, k], mask) for k in range(BEST)]
-    log_q = ops.stack(scores, axis=-1) - ops.expand_dims(log_partition(*student, mask), -1)
-    return ops.where(ops.arange(BEST) < ops.expand_dims(count, -1), log_q, IMPOSSIBLE)
-
-
 def sequence_cross_entropy(student, teacher, mask):
     """Equation 4: over the teacher's K best paths and what is left beside them."""
-    paths, log_p, count = teacher
-    log_q = path_log_probabilities(student, paths, count, mask)
-    kept = ops.sum(ops.exp(log_p) * log_q, axis=-1)
-    return ops.mean(-kept - ops.exp(log_rest(log_p)) * log_rest(log_q))
+    paths, *rest = teacher
+    return losses.sequence_cross_entropy(*student, ops.swapaxes(paths, 1, 2), *rest, mask)
 
 
 def sequence_fuzzy(student, teacher, mask):
     """Equation 6: binary cross-entropy of the mass on all K paths together."""
-    paths, log_p, count = teacher
-    log_q = path_log_probabilities(student, paths, count, mask)
-    p = ops.sum(ops.exp(log_p), axis=-1)
-    return ops.mean(-p * ops.logsumexp(log_q, axis=-1) - (1 - p) * log_rest(log_q))
+    paths, *rest = teacher
+    return losses.fuzzy_cross_entropy(*student, ops.swapaxes(paths, 1, 2), *rest, mask)
 
 
 def crf_nll(student, teacher, target, mask):
     """Equation 7: the gold tags where there are any, else the teacher's best path."""
     gold = ops.all(ops.logical_or(target >= 0, mask == 0), axis=-1, keepdims=True)
-    hard = ops.where(gold, ops.maximum(target, 0), teacher[:, :, 0])
-    return ops.mean(log_partition(*student, mask) - path_scores(*student, hard, mask))
+    return losses.crf_nll(*student, ops.where(gold, target, teacher[:, :, 0]), mask)
 
 
 @pytest.fixture(autouse=True)
 def objectives():
     student = ("{head}/{output}", "{head}/potentials")
-    paths = {"student": student, "teacher": ("paths", "log_p", "count")}
-    texts = {"count": lambda mask, target: ops.shape(mask)[0]}
+    paths = {"student": student, "teacher": ("paths", "log_p", "log_residual", "count")}
+    texts = {"count": lambda mask, target: ops.sum(losses.counted_texts(mask))}
     objective("sequence_cross_entropy", **paths, **texts)(sequence_cross_entropy)
     objective("sequence_fuzzy", **paths, **texts)(sequence_fuzzy)
     objective("crf_nll", student=student, teacher="paths", target="{output}", **texts)(crf_nll)
     both = {"student": student, "teacher": ("logits/{output}", "potentials")}
-    objective("token_posterior", **both)(token_posterior)
+    objective("token_posterior", **both, **texts)(token_posterior)
 
 
 def barred(task):
-    """`IMPOSSIBLE` where IOB2 forbids a step; the last row is for the start."""
-    start, follow = allowed_transitions(task.outputs[0].labels)
-    return np.where(np.concatenate([follow, start[None]]), 0, IMPOSSIBLE).astype("float32")
+    """`IMPOSSIBLE` where IOB2 forbids a step."""
+    legal = legal_steps(*allowed_transitions(task.outputs[0].labels))
+    return np.where(legal, 0, IMPOSSIBLE).astype("float32")
 
 
 LEVELS = {
     "logits/tags": "subword",
     "paths": "token",
     "log_p": "sequence",
+    "log_residual": "sequence",
     "count": "sequence",
     "potentials": "model",
 }
@@ -123,9 +109,8 @@ class CrfTeacher(keras.Model):
         logits = self.encoder(inputs, training=training)["logits/tags"]
         potentials, mask = self.steps + self.barred, inputs["token_mask"]
         emissions = at_tokens(logits, inputs["tokens"])
-        paths, scores, count = best_paths(emissions, potentials, mask, BEST)
-        log_p = scores - ops.expand_dims(log_partition(emissions, potentials, mask), -1)
-        found = (logits, paths, log_p, count, potentials)
+        paths, *rest = k_best(emissions, potentials, mask, BEST)
+        found = (logits, ops.swapaxes(paths, 1, 2), *rest, potentials)
         return dict(zip(LEVELS, found, strict=True))
 
     def level(self, signal):
@@ -185,60 +170,35 @@ def models(named, encoder, subwords, tokenizer, task):
     return {"teacher": named(CrfTeacher(body, task), subwords), "student": named(student, subwords)}
 
 
-# The oracle: every tag sequence of a text, one by one.
-
-
-def everything(emissions, potentials):
-    """All legal tag sequences ``[n, U]`` of a text, most probable first, and their log P."""
-    tokens, labels = emissions.shape
-    paths = np.array(list(product(range(labels), repeat=tokens)))
-    scores = emissions[np.arange(tokens), paths].sum(-1) + potentials[-1, paths[:, 0]]
-    scores += potentials[paths[:, :-1], paths[:, 1:]].sum(-1)
-    legal = scores > IMPOSSIBLE / 2
-    paths, scores = paths[legal], scores[legal]
-    order = np.argsort(-scores, kind="stable")
-    top = scores[order[0]]
-    return paths[order], (scores - top - np.log(np.exp(scores - top).sum()))[order]
-
-
 def crf_of(named_model, example, emissions, potentials):
-    """`everything` of a model for a text."""
+    """All legal paths of a text, most probable first."""
     (window,) = named_model.featurizer.encode(example.words)
     batch = {name: array[None] for name, array in window.inputs.items()}
-    batch |= {
-        "tokens": window.tokens[None],
-        "token_mask": np.ones((1, len(window.tokens)), "int32"),
-    }
+    batch |= {"tokens": window.tokens[None], "token_mask": np.ones((1, len(window.tokens)), "int32")}
     signals = named_model.model(batch)
-    at = np.array(signals[emissions], "float64")[0, window.tokens]
-    return everything(at, np.array(signals[potentials], "float64"))
+    return enumerate_paths(np.array(signals[emissions])[0, window.tokens], signals[potentials])
 
 
 def term_values(models, examples, task):
     """The four terms in closed form, in the order of `TERMS`."""
     values = []
     for example in examples:
-        paths, p = crf_of(models["teacher"], example, "logits/tags", "potentials")
-        same, q = crf_of(models["student"], example, "labels/tags", "labels/potentials")
-        p = np.exp(p)
-        log_q = dict(zip(map(tuple, same), q, strict=True))
-        q = np.array([log_q[tuple(path)] for path in paths])
-        best, rest = slice(0, BEST), max(1 - p[:BEST].sum(), 1e-6)
-        q_sum, q_rest = np.exp(q[best]).sum(), max(1 - np.exp(q[best]).sum(), 1e-6)
-        gold = task.targets(example).get("tags", paths[0])
-        by_tag = np.eye(len(task.outputs[0].labels))[paths]  # [n, U, L]
-        p_tag = np.einsum("n,nul->ul", p, by_tag)
-        q_tag = np.maximum(np.einsum("n,nul->ul", np.exp(q), by_tag), 1e-9)
+        theirs = crf_of(models["teacher"], example, "logits/tags", "potentials")
+        own = crf_of(models["student"], example, "labels/tags", "labels/potentials")
+        labels = len(task.outputs[0].labels)
+        best = theirs.paths[:BEST]
+        p, log_q = np.exp(theirs.log_p[:BEST]), np.array([*map(own.log_p_of, best)])
+        rest = np.exp(theirs.log_residual(best)) * own.log_residual(best)
+        gold = task.targets(example).get("tags", best[0])
         values.append(
             (
-                -log_q[tuple(gold)],
-                -p[best].sum() * np.log(q_sum) - (1 - p[best].sum()) * np.log(q_rest),
-                -(p[best] * q[best]).sum() - rest * np.log(q_rest),
-                -(p_tag * np.log(q_tag)).sum(-1),
+                -own.log_p_of(gold),
+                -p.sum() * np.logaddexp.reduce(log_q) - rest,
+                -(p * log_q).sum() - rest,
+                -xlogy(theirs.marginals(labels), own.marginals(labels)).sum(),
             )
         )
-    *of_texts, of_units = zip(*values, strict=True)
-    return np.array([*(np.mean(value) for value in of_texts), np.concatenate(of_units).mean()])
+    return np.mean(values, axis=0)
 
 
 def test_the_teachers_paths_are_its_most_probable(models, sets, task, tmp_path):
@@ -251,13 +211,14 @@ def test_the_teachers_paths_are_its_most_probable(models, sets, task, tmp_path):
     potentials = np.array(teacher.model.steps) + teacher.model.barred
     np.testing.assert_array_equal(batch["potentials"], potentials)
     for i, example in enumerate(examples):
-        paths, log_p = crf_of(teacher, example, "logits/tags", "potentials")
+        expected = crf_of(teacher, example, "logits/tags", "potentials")
+        paths, log_p = expected.paths, expected.log_p
         count = min(BEST, len(paths))
         assert batch["count"][i] == count
         found = batch["paths"][i, : len(example.words), :count].T
         np.testing.assert_array_equal(found, paths[:count])
         np.testing.assert_allclose(batch["log_p"][i, :count], log_p[:count], rtol=1e-3, atol=1e-4)
-        assert (batch["log_p"][i, count:] < IMPOSSIBLE / 2).all()
+        assert (batch["log_p"][i, count:] == IMPOSSIBLE).all()
     assert set(batch["count"]) == {3, BEST}  # the ragged case is among them
 
 
