@@ -1,4 +1,4 @@
-"""A kind of head that the product does not have, through everything: a linear-chain CRF."""
+"""The head `crf` through everything: signals, decoding, save and load, transforms, export."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
-from tests.heads.crf import Crf, CrfDecoder
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.exporting import export_student
-from tfdistil.heads.kinds import HEADS, head_kind
 from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import apply_transform
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.runtime import Runtime
-from tfdistil.tasks.decoders import DECODERS, decoder
+from tfdistil.tasks.decoders import DECODERS
 from tfdistil.tasks.iob2 import allowed_transitions
 
 RECIPE = """
@@ -34,7 +32,7 @@ data: {demo: {kind: TASK, languages: [en], train: 60, dev: 8, test: 5, transfer:
 models:
   teacher:
     scratch: {layers: 2, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 300}
-    heads: {logits: crf}
+    heads: {logits: {kind: crf, deviation: 1.0}}
     max_length: 48
   student:
     kind: bilstm
@@ -47,23 +45,11 @@ models:
     layers: 1
     state: 3
     hashing: {families: {murmur: 8}}
-    heads: {labels: {kind: crf}}
+    heads: {labels: {kind: crf, deviation: 1.0}}
 distill:
   - {name: one, terms: [{loss: cross_entropy}]}
   - {name: two, student: hashed, terms: [{loss: cross_entropy}]}
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def crf():
-    """The kind ``crf``, gone after the tests of this file."""
-    saved = dict(HEADS), dict(DECODERS)
-    head_kind("crf")(Crf)
-    decoder("crf")(CrfDecoder)
-    yield
-    for table, before in zip((HEADS, DECODERS), saved, strict=True):
-        table.clear()
-        table.update(before)
 
 
 def models(task="tags", text=RECIPE) -> Models:
@@ -115,17 +101,14 @@ def test_its_signals_are_those_of_the_model(made, name):
     assert tuple(found) == record.model.signals()
     assert record.model.level(f"{head}/tags") == "subword"
     assert record.model.level(f"{head}/tags/potentials") == "model"
-    assert record.model.level(f"{head}/tags/log_z") == "sequence"
     labels = len(made.corpus.task.outputs[0].labels)
     assert found[f"{head}/tags/potentials"].shape == (labels + 2, labels)
-    assert found[f"{head}/tags/log_z"].shape == (len(examples),)
     # What a device feeds has no tokens; the scores are the same.
     bare = record.model({k: v for k, v in batch.items() if not k.startswith("token")})
-    assert f"{head}/tags/log_z" not in bare
     np.testing.assert_allclose(bare[f"{head}/tags"], found[f"{head}/tags"], atol=1e-6)
     groups = dict(record.model.layer_groups())
     crf = record.model.heads[f"{head}/tags"]
-    assert any(weight is crf.potentials for weight in groups["heads"])
+    assert any(weight is crf.steps for weight in groups["heads"])
     assert sum(map(len, groups.values())) == len(record.model.weights)
 
 
@@ -179,7 +162,11 @@ def test_outputs_it_is_not_for_have_a_linear_head():
 
 def test_unknown_kinds_and_options_are_errors_of_the_recipe():
     for old, new, says in (
-        ("logits: crf}", "logits: crv}", "models.teacher.heads: head 'logits': unknown kind"),
+        (
+            "logits: {kind: crf",
+            "logits: {kind: crv",
+            "models.teacher.heads: head 'logits': unknown kind",
+        ),
         ("deviation: 2.0", "depth: 2", "models.student: head 'labels': crf has no option depth"),
         ("deviation: 2.0", "deviation: x", "option 'deviation' is 'x', expected float"),
     ):

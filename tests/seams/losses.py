@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from keras import ops
 
-from tfdistil.crf.losses import counted_texts, crf_nll, token_marginals
 from tfdistil.distill.objectives import masked_mean
 
 
@@ -41,18 +40,3 @@ def softened(student, teacher, mask, temperature):
     p = ops.softmax(teacher / temperature, axis=-1)
     log_q = ops.log_softmax(student / temperature, axis=-1)
     return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
-
-
-def gold_nll(student, target, mask):
-    """Zhou et al. 2021, Equation 7 on gold tags."""
-    return crf_nll(*student, target, mask)
-
-
-def token_posterior(student, teacher, mask):
-    """Their Equation 10 on the marginals of both CRFs."""
-    return token_marginals(*student, *teacher, mask)
-
-
-def texts(mask, target=None):
-    """What the losses of a CRF are a mean over."""
-    return ops.sum(counted_texts(mask, target))

@@ -198,7 +198,7 @@ def heads() -> str:
     """Every registered kind of head and its options."""
     lines = ["## Heads", "", "| kind | is | options |", "|---|---|---|"]
     for name, kind in sorted(HEADS.items()):
-        keys = signature(kind.__init__, frozenset({"self", "size", "name"}))
+        keys = signature(kind.__init__, frozenset({"self", "size", "name", "labels"}))
         lines.append(f"| `{name}` | {first_line(kind)} | {keys} |")
     return "\n".join([*lines, ""])
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.stage import PhaseResult
+from tfdistil.distill.terms import label_terms
 from tfdistil.recipe.schema.models import FineTuneSpec
 from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
@@ -56,7 +57,8 @@ def fine_tune(
         head: the prefix of the model's logits.
     """
     passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
-    stages = _Stages(model, spec, head, max(FEWEST, min(passes, MOST)), spec.budget(passes))
+    terms = label_terms(schedule.models[model].model, head)
+    stages = _Stages(model, spec, terms, max(FEWEST, min(passes, MOST)), spec.budget(passes))
     rate, made = spec.rates[0], 0
     tried: dict[float, float] = {}
     if len(spec.rates) > 1 and stages.trial_updates:
@@ -98,7 +100,7 @@ class _Stages:
 
     model: str
     spec: FineTuneSpec
-    head: str
+    terms: list[TermSpec]
     every: int
     budget: int
 
@@ -148,7 +150,7 @@ class _Stages:
         )
         return StageSpec(
             name=name,
-            terms=[TermSpec(loss="cross_entropy", stream="train", head=self.head)],
+            terms=self.terms,
             teacher=None,
             student=self.model,
             optimizer=OptimizerSpec(

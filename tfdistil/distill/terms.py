@@ -18,6 +18,7 @@ from tfdistil.distill.objectives import (
     find_objective,
 )
 from tfdistil.errors import RecipeError
+from tfdistil.heads.model import HeadedModel
 from tfdistil.options import wrong_option
 from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.tasks import Output
@@ -73,6 +74,14 @@ def signals_of(spec: TermSpec) -> Signals:
     }
     given: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
     return replace(find_objective(spec.loss).signals, **given)
+
+
+def label_terms(model: HeadedModel, head: str) -> list[TermSpec]:
+    """Terms that learn a head from the gold labels of train, by the losses of its kind."""
+    return [
+        TermSpec(loss=loss, stream="train", head=head, output=output)
+        for output, loss in model.label_losses(head).items()
+    ]
 
 
 def bind_terms(

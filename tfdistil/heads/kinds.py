@@ -35,10 +35,15 @@ class Head(keras.layers.Layer):
         extra: signals beside the scores, each with its level (see
             `tfdistil.distill.forward.SignalModel`). ``potentials`` of the head ``labels`` and the
             output ``tags`` is the signal ``labels/tags/potentials``.
+        loss: the objective that learns from gold labels, for models that are trained without stages
+            in the recipe: fine-tuning and baselines.
+        reads_labels: whether it has the option ``labels``, the names of what it scores.
     """
 
     levels: ClassVar[frozenset[str]] = frozenset({"word", "sequence"})
     extra: ClassVar[Mapping[str, str]] = {}
+    loss: ClassVar[str] = "cross_entropy"
+    reads_labels: ClassVar[bool] = False
 
     def __init__(self, size: int, name: str):
         super().__init__(name=name, dtype="float32")

@@ -119,6 +119,14 @@ class HeadedModel(keras.Model):
         split = (signal.split("/") for signal in self.head_specs)
         return tuple(output for name, output in split if name == head)
 
+    def label_losses(self, head: str) -> dict[str, str]:
+        """For each output that a head scores, the objective that learns it from gold labels.
+
+        Raises:
+            ValueError: no such head.
+        """
+        return {output: self.heads[f"{head}/{output}"].loss for output in self.outputs_of(head)}
+
     def decoding(self, head: str) -> dict[str, dict[str, Any]]:
         """How scores of a head become labels, as plain JSON data.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, wor
 from tfdistil.encoders.checkpoint_info import resolve_checkpoint
 from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.files import beside
-from tfdistil.heads.kinds import specs_of
+from tfdistil.heads.kinds import HEADS, specs_of
 from tfdistil.heads.spec import HeadKinds, check_heads, check_outputs
 from tfdistil.models.inputs import READS, alignment, sentences
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
@@ -24,11 +24,13 @@ from tfdistil.recipe.schema.models import (
     BaselineSpec,
     DerivedSpec,
     EncoderSpec,
+    HeadPart,
     StudentSpec,
     kinds_of,
 )
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.tasks import Task
+from tfdistil.tasks.iob2 import CONTINUATION
 from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
@@ -77,6 +79,27 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
     return _encoder(model, tokenizer, {}, spec, models)
 
 
+def task_heads(heads: list[str] | Mapping[str, HeadPart], task: Task) -> HeadKinds:
+    """The heads of an entry, with the labels of the task's words for kinds that read them.
+
+    Raises:
+        ValueError: labels that are no words' labels.
+    """
+    found = {name: dict(given) for name, given in check_heads(kinds_of(heads)).items()}
+    for output in task.outputs:
+        for name, given in found.items():
+            kind = HEADS.get(given["kind"])
+            if output.level != "word" or kind is None or not kind.reads_labels:
+                continue
+            if CONTINUATION in output.labels:
+                raise ValueError(
+                    f"head {name!r}: the paths of a {given['kind']} are over words; set "
+                    "task.continuation: false"
+                )
+            given["labels"] = list(output.labels)
+    return found
+
+
 def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
     """The heads of an encoder, found to be such as an encoder can have.
 
@@ -85,7 +108,7 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
             a head for the task.
     """
     try:
-        heads = check_heads(kinds_of(spec.heads))
+        heads = task_heads(spec.heads, task)
         specs = specs_of(heads, check_outputs(outputs_of(task)), vocabulary=1)
     except ValueError as error:
         raise RecipeError(f"models.{name}.heads: {error}") from None
@@ -131,7 +154,7 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
     arguments = {
         "kind": spec.kind,
         "outputs": outputs_of(corpus.task),
-        "heads": kinds_of(spec.heads),
+        "heads": task_heads(spec.heads, corpus.task),
         "seed": seed,
         **inputs.arguments,
         **spec.options,

@@ -17,6 +17,7 @@ from tfdistil.console.screen import ProgressBar
 from tfdistil.corpus.held_out import mlm_sets, sets_of
 from tfdistil.distill.fine_tuning import fine_tune
 from tfdistil.distill.schedule import Schedule
+from tfdistil.distill.terms import label_terms
 from tfdistil.models.masked_language import copy_body, with_mlm_head
 from tfdistil.models.record import ModelRecord
 from tfdistil.recipe.schema.models import FineTuneSpec, ScratchSpec
@@ -117,7 +118,7 @@ def _pretrain(
 def _fine_tune(
     work: Run, name: str, record: ModelRecord, schedule: Schedule, spec: FineTuneSpec
 ) -> dict[str, Any]:
-    """Cross-entropy on train until dev stops rising."""
+    """The gold labels of train until dev stops rising."""
     del record
     passes = f"{spec.epochs} passes or " if spec.epochs else ""
     minutes = f" or {spec.minutes:g} minutes" if spec.minutes else ""
@@ -155,7 +156,7 @@ def _labels_only(
     head = recipe.head_of(name)
     stage = StageSpec(
         name="labels_only",
-        terms=[TermSpec(loss="cross_entropy", stream="train", head=head)],
+        terms=label_terms(record.model, head),
         teacher=None,
         student=name,
         groups=_groups_of(stages, record.model),

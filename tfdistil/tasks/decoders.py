@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
+from tfdistil.crf.decoding import marginals, viterbi
 from tfdistil.registry import entering
 from tfdistil.tasks.base import Output
 from tfdistil.tasks.iob2 import best_legal_path, probabilities
@@ -65,6 +67,31 @@ def decoder(kind: str) -> Callable[[Callable[..., Decoder]], Callable[..., Decod
         ValueError: there is one for that kind.
     """
     return entering(DECODERS, kind)
+
+
+@decoder("crf")
+class CrfDecoder(Decoder):
+    """The best legal path of a CRF, and the marginal probability of each of its labels.
+
+    Args:
+        labels: L.
+        potentials: float ``[L + 2, L]``, see `tfdistil.crf`.
+    """
+
+    def __init__(self, labels: int, potentials: np.ndarray):
+        super().__init__(labels)
+        if potentials.shape != (labels + 2, labels):
+            raise ValueError(f"potentials are {list(potentials.shape)} for {labels} labels")
+        self.potentials = potentials
+
+    def words(
+        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray
+    ) -> tuple[np.ndarray, list[float]]:
+        """See `Decoder.words`."""
+        potentials = np.where(legal_steps(start, follow), self.potentials, IMPOSSIBLE)
+        path = viterbi(scores, potentials)
+        of_labels = marginals(scores, potentials)[np.arange(len(path)), path]
+        return path, of_labels.tolist()
 
 
 def read_decoders(data: Mapping[str, Any], outputs: tuple[Output, ...]) -> dict[str, Decoder]:

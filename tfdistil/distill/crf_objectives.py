@@ -1,0 +1,97 @@
+"""Objectives on the label paths of CRF heads: multi-grained distillation (Zhou et al. 2021).
+
+Each is a sum over the words of a text and a mean over texts. The teacher's best paths are found in
+the step, from its emissions and potentials, so windows of a long text have been joined before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from keras import ops
+
+from tfdistil.crf import losses
+from tfdistil.crf.paths import k_best, viterbi
+from tfdistil.distill.objectives import objective
+
+OWN = ("{head}/{output}", "{head}/{output}/potentials")
+THEIRS = ("{teacher_head}/{output}", "{teacher_head}/{output}/potentials")
+
+
+def texts(mask: Any, target: Any = None) -> Any:
+    """How many texts a loss is a mean over: those with words, all labelled where labels are read.
+
+    Args:
+        mask: 1 at real words, int ``[B, U]``.
+        target: ids, int ``[B, U]``, or None.
+    """
+    return ops.sum(losses.counted_texts(mask, target))
+
+
+@objective("crf_nll", student=OWN, target="{output}", count=texts)
+def crf_nll(student: Any, target: Any, mask: Any) -> Any:
+    """Negative log-likelihood of the gold labels: Equation 7.
+
+    Args:
+        student: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        target: gold ids, int ``[B, U]``; a text without them is not counted.
+        mask: 1 at real words, ``[B, U]``.
+
+    Returns:
+        Mean over texts.
+    """
+    emissions, potentials = student
+    return losses.crf_nll(emissions, potentials, target, mask)
+
+
+@objective("best_path_nll", student=OWN, teacher=THEIRS, count=texts)
+def best_path_nll(student: Any, teacher: Any, mask: Any) -> Any:
+    """The same of the teacher's best path: Equation 7 on unlabelled text."""
+    emissions, potentials = teacher
+    return crf_nll(student, ops.stop_gradient(viterbi(emissions, potentials, mask)), mask)
+
+
+@objective("sequence_cross_entropy", student=OWN, teacher=THEIRS, count=texts)
+def sequence_cross_entropy(student: Any, teacher: Any, mask: Any, k: int = 10) -> Any:
+    """Cross-entropy over the teacher's K best paths and all others together: Equation 4.
+
+    Args:
+        student, teacher: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        mask: 1 at real words, ``[B, U]``.
+        k: K.
+
+    Returns:
+        Mean over texts of -Σ p log q - (1 - Σ p) log(1 - Σ q).
+    """
+    return _on_paths(losses.sequence_cross_entropy, student, teacher, mask, k)
+
+
+@objective("fuzzy_cross_entropy", student=OWN, teacher=THEIRS, count=texts)
+def fuzzy_cross_entropy(student: Any, teacher: Any, mask: Any, k: int = 10) -> Any:
+    """Binary cross-entropy of the mass on the teacher's K best paths: Equation 6."""
+    return _on_paths(losses.fuzzy_cross_entropy, student, teacher, mask, k)
+
+
+def _on_paths(loss: Callable[..., Any], student: Any, teacher: Any, mask: Any, k: int) -> Any:
+    emissions, potentials = teacher
+    best = map(ops.stop_gradient, k_best(emissions, potentials, mask, k))
+    return loss(*student, *best, mask)
+
+
+@objective("token_emissions", student=OWN[0], teacher=THEIRS[0], count=texts)
+def token_emissions(student: Any, teacher: Any, mask: Any) -> Any:
+    """Cross-entropy of single labels by the emissions alone: Equation 10, Token-em.
+
+    Args:
+        student, teacher: emissions ``[B, U, L]``.
+        mask: 1 at real words, ``[B, U]``.
+    """
+    return losses.token_emissions(student, teacher, mask)
+
+
+@objective("token_marginals", student=OWN, teacher=THEIRS, count=texts)
+def token_marginals(student: Any, teacher: Any, mask: Any) -> Any:
+    """Cross-entropy of single labels by the marginals of both CRFs: Equation 10, Token-pos."""
+    (emissions, potentials), (their_emissions, their_potentials) = student, teacher
+    return losses.token_marginals(emissions, potentials, their_emissions, their_potentials, mask)

@@ -1,0 +1,69 @@
+"""A linear-chain CRF on top of the scores of words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfdistil.crf.chain import constrained
+from tfdistil.crf.constraints import legal_steps
+from tfdistil.heads.kinds import Head, head_kind
+from tfdistil.tasks.iob2 import allowed_transitions
+
+
+@head_kind("crf")
+class CrfHead(Head):
+    """Scores of words and of steps between them: a distribution over label paths.
+
+    The signal ``potentials``, float32 ``[L + 2, L]``, is the same for every text (see
+    `tfdistil.crf`). Paths are over the words of a text: Zhou et al. 2021, Section 3.
+
+    Args:
+        size: L.
+        name: of the layer.
+        constrained: forbid what IOB2 forbids, in training and in decoding.
+        deviation: of fresh potentials; at 0 a new head says what a linear one says.
+        labels: their names, in the order of scores; the task's.
+    """
+
+    levels = frozenset({"word"})
+    extra = MappingProxyType({"potentials": "model"})
+    loss = "crf_nll"
+    reads_labels = True
+
+    def __init__(
+        self,
+        size: int,
+        name: str,
+        constrained: bool = True,
+        deviation: float = 0.0,
+        labels: Sequence[str] = (),
+    ):
+        super().__init__(size, name)
+        if labels and len(labels) != size:
+            raise ValueError(f"{len(labels)} labels for {size} scores")
+        fresh = keras.initializers.RandomNormal(stddev=deviation, seed=0)
+        self.steps = self.add_weight((size + 2, size), fresh, name="potentials")
+        self.legal: np.ndarray | None = None
+        if constrained and labels:
+            self.legal = legal_steps(*allowed_transitions(labels))
+
+    @property
+    def potentials(self) -> Any:
+        """Scores of steps, float32 ``[L + 2, L]``."""
+        steps = ops.convert_to_tensor(self.steps)
+        return steps if self.legal is None else constrained(steps, self.legal)
+
+    def signals(self, scores: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The potentials."""
+        del scores, inputs
+        return {"potentials": self.potentials}
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """The potentials."""
+        return {"potentials": np.asarray(self.potentials)}
