@@ -12,9 +12,11 @@ import pytest
 from ruamel.yaml import YAML
 
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.terms import label_terms
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.exporting import export_student
 from tfdistil.models.checks import check_models
@@ -144,6 +146,44 @@ def test_saved_loaded_and_changed_it_is_the_same_head(made, name, tmp_path):
     for change, given in changes.get(name, {}).items():
         changed = apply_transform(change, record, made.corpus, given)
         assert changed.model.decoding(head) == record.model.decoding(head)
+
+
+def test_what_iob2_forbids_is_impossible_in_training_too(made):
+    labels = made.corpus.task.outputs[0].labels
+    start, follow = allowed_transitions(labels)
+    for name, head in HEAD.items():
+        found = np.asarray(made[name].model.heads[f"{head}/tags"].potentials)
+        legal = np.concatenate([follow, start[None], np.ones((1, len(labels)), bool)])
+        np.testing.assert_array_equal(found == IMPOSSIBLE, ~legal)
+        assert np.abs(found[legal]).max() < 100
+    free = models(
+        text=RECIPE.replace("{kind: crf, deviation", "{kind: crf, constrained: false, deviation")
+    )
+    assert np.abs(np.asarray(free["hashed"].model.heads["labels/tags"].potentials)).max() < 100
+
+
+def test_a_new_one_answers_as_a_linear_head_does():
+    found = models(text=RECIPE.replace("deviation: 1.0", "deviation: 0.0"))
+    record, task = found["hashed"], found.corpus.task
+    predictor = Predictor(record.model, task, "labels")
+    rows = encode_rows(found.corpus.dev, record.featurizer, None)
+    linear = [task.decode(scores).tags for scores in predictor.logits(rows)]
+    assert linear == [prediction.tags for prediction in predictor.predict(rows)]
+
+
+def test_its_paths_are_over_words():
+    text = RECIPE.replace("task: TASK", "task: {kind: TASK, continuation: true}")
+    recipe = parse_recipe(YAML().load(text.replace("TASK", "tags")))
+    with pytest.raises(RecipeError, match=r"are over words; set task\.continuation: false"):
+        check_models(recipe, Path())
+
+
+def test_each_output_is_learnt_by_the_loss_of_its_kind():
+    model = models("intent_slots")["student"].model
+    assert model.label_losses("labels") == {"slots": "crf_nll", "intent": "cross_entropy"}
+    assert model.label_losses("logits") == {"slots": "cross_entropy", "intent": "cross_entropy"}
+    read = [(term.loss, term.head, term.output) for term in label_terms(model, "labels")]
+    assert read == [("crf_nll", "labels", "slots"), ("cross_entropy", "labels", "intent")]
 
 
 def test_outputs_it_is_not_for_have_a_linear_head():

@@ -26,7 +26,7 @@ COMMAND = (
 SYSTEMS = {
     # The recipe to a file after which the run is killed, and what it delivers.
     "xtremedistil": ("phases/student/representation.json", ["student.tflite"]),
-    "multi_grained": ("phases/teacher/gold.json", ["student.tflite"]),
+    "multi_grained": ("phases/teacher/fine_tune.json", ["student.tflite"]),
     "cascade": ("phases/three/to_three.json", ["two.tflite", "checkpoints/two/config.json"]),
     "eliquare": (
         "phases/half/language.json",
@@ -63,6 +63,7 @@ SHORT = {
         *("--set", "distill.representation.terms.0.layer=2"),
         *updates(8, "representation", "logits", "labels"),
     ],
+    "multi_grained": updates(40, "multi_grained"),
     "pqrnn": updates(20, "float", "quantized", "frozen_statistics"),
 }
 

@@ -1,0 +1,82 @@
+"""Objectives on label paths against all paths, one by one, and what a recipe does with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from keras import ops
+
+from tests.crf.oracle import enumerate_paths
+from tfdistil.distill.objectives import OBJECTIVES
+from tfdistil.distill.terms import bind_terms
+from tfdistil.recipe.schema.stages import TermSpec
+from tfdistil.tasks import IntentSlots, Tags
+
+B, U, L = 3, 4, 3
+LENGTHS = (4, 1, 0)
+MASK = (np.arange(U) < np.array(LENGTHS)[:, None]).astype("int32")
+
+
+def drawn(seed):
+    """Emissions and potentials, as numbers that float32 has."""
+    made = np.random.default_rng(seed)
+    return [made.normal(size=shape).astype("float32") for shape in ((B, U, L), (L + 2, L))]
+
+
+OWN, THEIRS = drawn(1), drawn(2)
+GOLD = np.array([[1, 2, 0, 1], [-100, 0, 0, 0], [0, 0, 0, 0]], "int32")
+
+
+def paths_of(crf):
+    """All paths of each text that has words."""
+    emissions, potentials = crf
+    return [enumerate_paths(emissions[i, :n], potentials) for i, n in enumerate(LENGTHS) if n]
+
+
+def value(name, *arguments, **options):
+    inputs = [[ops.convert_to_tensor(part) for part in crf] for crf in arguments]
+    return float(OBJECTIVES[name].function(*inputs, mask=ops.convert_to_tensor(MASK), **options))
+
+
+def test_gold_labels_count_where_all_of_a_text_are_known():
+    found = OBJECTIVES["crf_nll"].function(
+        [*map(ops.convert_to_tensor, OWN)],
+        ops.convert_to_tensor(GOLD),
+        ops.convert_to_tensor(MASK),
+    )
+    (first, _) = paths_of(OWN)
+    assert float(found) == pytest.approx(-first.log_p_of(GOLD[0]), rel=1e-5)
+    count = OBJECTIVES["crf_nll"].count
+    assert float(count(ops.convert_to_tensor(MASK), ops.convert_to_tensor(GOLD))) == 1
+    assert float(count(ops.convert_to_tensor(MASK), None)) == 2
+
+
+def test_the_teachers_best_path_is_a_label():
+    pairs = zip(paths_of(OWN), paths_of(THEIRS), strict=True)
+    expected = np.mean([-own.log_p_of(theirs.paths[0]) for own, theirs in pairs])
+    assert value("best_path_nll", OWN, THEIRS) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("k", [1, 5, 90])
+def test_best_paths_and_the_mass_of_all_others(k):
+    sequence, fuzzy = [], []
+    for own, theirs in zip(paths_of(OWN), paths_of(THEIRS), strict=True):
+        p, q = (np.exp([*map(crf.log_p_of, theirs.paths[:k])]) for crf in (theirs, own))
+        rest = 1 - p.sum(), 1 - q.sum()
+        left = rest[0] * np.log(rest[1]) if len(theirs.paths) > k else 0.0
+        sequence.append(-(p * np.log(q)).sum() - left)
+        fuzzy.append(-p.sum() * np.log(q.sum()) - left)
+    for name, values in (("sequence_cross_entropy", sequence), ("fuzzy_cross_entropy", fuzzy)):
+        found = value(name, OWN, THEIRS, k=k)
+        assert found == pytest.approx(np.mean(values), rel=1e-4, abs=1e-5), name
+
+
+def test_terms_read_emissions_and_potentials_of_one_output():
+    task = IntentSlots(["O", "B-a", "I-a"], ["x", "y"])
+    spec = TermSpec(loss="sequence_cross_entropy", output="slots", k=3)
+    (term,) = bind_terms([spec], task.outputs)
+    assert term.student == ("labels/slots", "labels/slots/potentials")
+    assert term.teacher == ("logits/slots", "logits/slots/potentials")
+    assert term.options == {"k": 3}
+    (term,) = bind_terms([TermSpec(loss="crf_nll")], Tags(["O", "B-a"]).outputs)
+    assert (term.teacher, term.target) == ((), "tags")
