@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -114,3 +117,8 @@ def test_it_compiles_for_all_lengths_at_once():
         for one, other in zip(compiled(*arguments(batch)), found(batch, 3), strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     assert compiled.experimental_get_tracing_count() == 1
+
+
+def test_decoding_one_text_needs_numpy_alone():
+    code = "import sys, tfdistil.crf.decoding; sys.exit('keras' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
