@@ -169,7 +169,7 @@ def test_there_is_an_example_of_each_addition():
     for what in ("reader", "objective", "schedule", "student", "head"):
         section = text.split(f"\n## Add a{'n' if what == 'objective' else ''} {what}\n")[1]
         assert len(re.findall(r"^`tests/[\w./]+`$", section.split("\n## ")[0], re.MULTILINE)) == 1
-    assert len(examples()) == 11
+    assert len(examples()) == 12
 
 
 def test_the_map_has_every_package():
