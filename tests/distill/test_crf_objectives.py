@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops
 
 from tests.crf.oracle import enumerate_paths
+from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.distill.terms import bind_terms
 from tfdistil.recipe.schema.stages import TermSpec
@@ -49,6 +52,20 @@ def test_gold_labels_count_where_all_of_a_text_are_known():
     count = OBJECTIVES["crf_nll"].count
     assert float(count(ops.convert_to_tensor(MASK), ops.convert_to_tensor(GOLD))) == 1
     assert float(count(ops.convert_to_tensor(MASK), None)) == 2
+
+
+def test_a_window_that_begins_within_an_entity_is_not_counted():
+    emissions, potentials = OWN
+    barred = potentials.copy()
+    barred[L, 2] = IMPOSSIBLE  # label 2 begins no text
+    gold = np.array([[1, 2, 0, 1], [2, 0, 0, 0], [0, 0, 0, 0]], "int32")
+    crf = [ops.convert_to_tensor(emissions), keras.Variable(barred)]
+    with tf.GradientTape() as tape:
+        arguments = map(ops.convert_to_tensor, (gold, MASK))
+        found = OBJECTIVES["crf_nll"].function(crf, *arguments)
+    (first, _) = paths_of((emissions, barred))
+    assert float(found) == pytest.approx(-first.log_p_of(gold[0]), rel=1e-5)
+    assert np.isfinite(np.asarray(tape.gradient(found, crf[1].value))).all()
 
 
 def test_the_teachers_best_path_is_a_label():

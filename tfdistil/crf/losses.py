@@ -12,6 +12,7 @@ from typing import Any
 
 from keras import ops
 
+from tfdistil.crf.constraints import is_forbidden
 from tfdistil.crf.likelihood import log_marginals, log_probabilities
 from tfdistil.crf.residual import listed_and_rest
 
@@ -40,10 +41,12 @@ def crf_nll(emissions: Any, potentials: Any, tags: Any, mask: Any) -> Any:
     Args:
         emissions, potentials, mask: see the module.
         tags: gold ids or the teacher's best path, int ``[B, U]``; a text in which a real word has a
-            negative one is not counted.
+            negative one is not counted, nor is one whose labels are forbidden, such as a window
+            that begins within an entity.
     """
-    log_p = log_probabilities(emissions, potentials, ops.expand_dims(tags, 1), mask)
-    return _mean(-log_p[:, 0], counted_texts(mask, tags))
+    log_p = log_probabilities(emissions, potentials, ops.expand_dims(tags, 1), mask)[:, 0]
+    legal = ops.cast(ops.logical_not(is_forbidden(log_p)), "float32")
+    return _mean(-log_p, legal * counted_texts(mask, tags))
 
 
 def sequence_cross_entropy(
