@@ -17,6 +17,7 @@ import pytest
 from tfdistil.cli.main import main
 from tfdistil.data.demo import write_demo
 from tfdistil.errors import DataError, RecipeError
+from tfdistil.models.checks import check_models
 from tfdistil.recipe.loading import load_recipe
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
@@ -283,6 +284,37 @@ def test_init_for_a_student_that_hashes(task, data, tmp_path, monkeypatch, capsy
         assert gold.pool == ("train", *made)
         assert soft.pool == ("train", *made, *(["transfer"] if transfer else []))
     assert main(["data", "check", "new.yaml"]) == 0
+
+
+@pytest.mark.parametrize("student", ["bilstm", "pqrnn"])
+@pytest.mark.parametrize("task", ["tags", "intent_slots"])
+def test_init_with_crf_heads(task, student, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train = str(data / FILES[task][0])
+    options = ["--student", student, "--head", "crf", "new.yaml"]
+    assert main(["init", "--task", task, "--train", train, *options]) == 0
+    recipe = load_recipe("new.yaml")
+    check_models(recipe, tmp_path)
+    heads = [recipe.root_spec(name).heads for name in ("teacher", "student")]
+    assert [next(iter(one.values())).kind for one in heads] == ["crf", "crf"]
+    paths = {"tags": ["tags"], "intent_slots": ["slots"]}[task]
+    for stage in recipe.distill:
+        read = [(term.loss, term.output) for term in stage.terms]
+        assert read == [
+            *(("crf_nll", output) for output in paths),
+            *(("cross_entropy", output) for output in ["intent"][: task == "intent_slots"]),
+            *(("sequence_cross_entropy", output) for output in paths),
+            *(("soft_cross_entropy", output) for output in ["intent"][: task == "intent_slots"]),
+        ]
+
+
+def test_init_has_no_crf_for_texts(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    train = str(data / FILES["classes"][0])
+    arguments = ("--task", "classes", "--train", train, "--head", "crf", "new.yaml")
+    assert "a CRF labels words, which the task classes does not" in fails(
+        capsys, "init", *arguments
+    )
 
 
 def test_init_never_overwrites(data, tmp_path, monkeypatch, capsys):

@@ -99,6 +99,12 @@ def parser() -> argparse.ArgumentParser:
         default="bilstm",
         help="pqrnn: hashed words, 2 MB; default: bilstm, with the teacher's word pieces",
     )
+    init.add_argument(
+        "--head",
+        choices=("linear", "crf"),
+        default="linear",
+        help="crf: label paths instead of single labels, for tags and slots: docs/crf.md",
+    )
     init.set_defaults(func=_init)
 
     data = commands.add_parser("data", help="look at data before training")
@@ -227,6 +233,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.transfer,
         arguments.teacher or TEACHER,
         arguments.student,
+        arguments.head,
     )
     write_text(arguments.out, text)
     print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")

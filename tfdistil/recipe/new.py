@@ -15,6 +15,7 @@ from ruamel.yaml.comments import CommentedMap
 from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
 from tfdistil.recipe.loading import find_recipe, parse_recipe
+from tfdistil.recipe.new_heads import with_crf
 from tfdistil.recipe.schema.models import FineTuneSpec
 
 TEACHER = "bert-base-multilingual-cased"
@@ -126,8 +127,8 @@ STUDENTS = {
         _float_then_quantized,
         {
             "models": "a pqrnn hashes words and has no vocabulary: 2 MB (docs/pqrnn.md)",
-            "distill": "first in float, then rounding as the file will, at last with the\n"
-            "statistics of normalisation at rest, as on the device",
+            "distill": "first in float, then rounding as the file will, at last with\n"
+            "frozen batch-norm statistics, as on the device",
         },
     ),
 }
@@ -154,6 +155,7 @@ def new_recipe(
     transfer: Path | None = None,
     teacher: str = TEACHER,
     student: str = "bilstm",
+    head: str = "linear",
 ) -> str:
     """The text of a recipe for these files, checked to be valid.
 
@@ -162,13 +164,15 @@ def new_recipe(
         out: where it will be written; paths in it are relative to that.
         train, dev, test: labelled files; without dev a tenth of train is set aside, of
             small sets up to a quarter.
-        transfer: unlabelled text for the teacher to speak on; without it distillation has only
+        transfer: unlabelled text for the teacher to label; without it distillation has only
             the training sentences.
         teacher: a Hugging Face folder or hub id.
         student: one of `STUDENTS`.
+        head: ``linear`` or ``crf``.
 
     Raises:
         DataError: a file whose format or columns cannot be told.
+        RecipeError: a CRF for a task without labels of words.
     """
     folder = out.resolve().parent
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
@@ -189,18 +193,22 @@ def new_recipe(
         pool.append("transfer")
         sentences += _count(sources["transfer"])
     tuning = FineTuneSpec()
+    models: dict[str, Any] = {
+        "teacher": {
+            "checkpoint": teacher,
+            "fine_tune": tuning.model_dump(include={"learning_rate", "updates", "patience"}),
+        },
+        **STUDENTS[student].models(),
+    }
+    stages = STUDENTS[student].stages(pool, sentences)
+    if head == "crf":
+        models, stages = with_crf(task, models, stages)
     tree = CommentedMap(
         name=out.stem,
         task=task,
         data=data,
-        models={
-            "teacher": {
-                "checkpoint": teacher,
-                "fine_tune": tuning.model_dump(include={"learning_rate", "updates", "patience"}),
-            },
-            **STUDENTS[student].models(),
-        },
-        distill=STUDENTS[student].stages(pool, sentences),
+        models=models,
+        distill=stages,
         export={"quantize": "int8", "max_drop": 0.5},
         benchmark={"queries": 1000},
         seed=13,
