@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
+from scipy.special import log_softmax, softmax
 
 from tests.crf.oracle import enumerate_paths
 from tfdistil.crf.constraints import IMPOSSIBLE
@@ -86,6 +87,19 @@ def test_best_paths_and_the_mass_of_all_others(k):
     for name, values in (("sequence_cross_entropy", sequence), ("fuzzy_cross_entropy", fuzzy)):
         found = value(name, OWN, THEIRS, k=k)
         assert found == pytest.approx(np.mean(values), rel=1e-4, abs=1e-5), name
+
+
+def test_single_labels_by_marginals_and_by_emissions():
+    marginals, emissions = [], []
+    for i, (own, theirs) in enumerate(zip(paths_of(OWN), paths_of(THEIRS), strict=True)):
+        marginals.append(-(theirs.marginals(L) * np.log(own.marginals(L))).sum())
+        ours, other = OWN[0][i, : LENGTHS[i]], THEIRS[0][i, : LENGTHS[i]]
+        emissions.append(-(softmax(other, axis=-1) * log_softmax(ours, axis=-1)).sum())
+    found = value("token_marginals", OWN, THEIRS)
+    assert found == pytest.approx(np.mean(marginals), rel=1e-5)
+    arguments = map(ops.convert_to_tensor, (OWN[0], THEIRS[0], MASK))
+    found = OBJECTIVES["token_emissions"].function(*arguments)
+    assert float(found) == pytest.approx(np.mean(emissions), rel=1e-5)
 
 
 def test_terms_read_emissions_and_potentials_of_one_output():

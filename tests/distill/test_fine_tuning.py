@@ -20,7 +20,11 @@ class Scripted:
         self.stages: dict[str, Any] = {}
         self.done: dict[str, list[PhaseResult]] = {"m": []}
         self.weights: list[Any] = ["fresh"]
-        network = SimpleNamespace(get_weights=lambda: [*self.weights], set_weights=self._set)
+        network = SimpleNamespace(
+            get_weights=lambda: [*self.weights],
+            set_weights=self._set,
+            label_losses=lambda head: {"tags": "cross_entropy"},
+        )
         self.models = {"m": SimpleNamespace(model=network)}
 
     def _set(self, weights: list[Any]) -> None:

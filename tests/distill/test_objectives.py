@@ -131,8 +131,19 @@ def expected(name: str, inputs: Mapping[str, Any]) -> float:
     return float(values.mean()) if values.size else 0.0
 
 
+ON_PATHS = {
+    "best_path_nll",
+    "crf_nll",
+    "fuzzy_cross_entropy",
+    "sequence_cross_entropy",
+    "token_emissions",
+    "token_marginals",
+}
+"""Of CRFs, which are no mean over tokens: test_crf_objectives.py."""
+
+
 def test_every_objective_is_under_contract():
-    assert {name.partition(",")[0] for name in CASES} == set(OBJECTIVES)
+    assert {name.partition(",")[0] for name in CASES} | ON_PATHS == set(OBJECTIVES)
 
 
 @every_objective

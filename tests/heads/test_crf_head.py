@@ -221,7 +221,7 @@ def test_the_file_decodes_as_keras_does(made, name, tmp_path, monkeypatch):
     record, corpus = made[name], made.corpus
     path = tmp_path / "crf.tflite"
     arguments = (record.model, corpus.task, record.featurizer, corpus.splitter)
-    options = {"quantize": "none", "length": 32, "batch": 4, "max_drop": 100}
+    options = {"quantize": "none", "length": 48, "batch": 4, "max_drop": 100}
     export_student(*arguments, examples=corpus.dev, out=path, head=HEAD[name], **options)
     predictor = Predictor(record.model, corpus.task, HEAD[name])
     rows = encode_rows(corpus.dev, record.featurizer, None)

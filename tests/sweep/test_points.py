@@ -32,14 +32,12 @@ E, H = "models.student.embedding.dim", "models.student.hidden_dim"
 def test_a_grid_is_the_product_in_order():
     points = sweep_points([f"{E}=50,100", f"{H}=200,400"], [])
     assert [point.name for point in points] == [
-        "embedding.dim=50,student.hidden_dim=200",
-        "embedding.dim=50,student.hidden_dim=400",
-        "embedding.dim=100,student.hidden_dim=200",
-        "embedding.dim=100,student.hidden_dim=400",
+        "dim=50,hidden_dim=200",
+        "dim=50,hidden_dim=400",
+        "dim=100,hidden_dim=200",
+        "dim=100,hidden_dim=400",
     ]
-    assert points[1] == Point(
-        "embedding.dim=50,student.hidden_dim=400", "(50, 400)", (f"{E}=50", f"{H}=400")
-    )
+    assert points[1] == Point("dim=50,hidden_dim=400", "(50, 400)", (f"{E}=50", f"{H}=400"))
 
 
 def test_variants_are_further_points():
@@ -99,7 +97,9 @@ def test_what_a_point_assigns_is_read_back_as_it_was(value):
 
 def test_keys_are_as_short_as_they_are_clear():
     assert short_keys([H]) == ["hidden_dim"]
-    assert short_keys([E, H]) == ["embedding.dim", "student.hidden_dim"]
+    assert short_keys([E, H]) == ["dim", "hidden_dim"]
+    teacher = "models.teacher.scratch.hidden_dim"
+    assert short_keys([teacher, H]) == ["scratch.hidden_dim", "student.hidden_dim"]
     assert short_keys(["hidden_dim", "a.hidden_dim"]) == ["hidden_dim", "a.hidden_dim"]
     assert short_keys(["seed", "a.b.c", "x.b.c"]) == ["seed", "a.b.c", "x.b.c"]
 
