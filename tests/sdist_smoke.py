@@ -24,7 +24,7 @@ SOURCES = ("tfdistil", "export", "benchmarks")
 """The folders that are packages."""
 
 NOT_SOURCE = (
-    *(".git", ".venv", "runs", "build", "dist", "*.egg-info"),
+    *(".git", ".venv", "build", "dist", "*.egg-info"),
     *("__pycache__", ".*_cache", ".hypothesis", "*.log"),
 )
 """What a clone does not have; a stray list of files in one of them would hide a missing file."""
@@ -107,7 +107,13 @@ def empty(folder: Path) -> Path:
 def build_sdist(work: Path) -> Path:
     """The sdist of a clean copy of the source."""
     source = work / "source"
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_SOURCE))
+    patterns = shutil.ignore_patterns(*NOT_SOURCE)
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        # The folder of runs is left out at the top alone: a package has that name, too.
+        return patterns(folder, names) | ({"runs"} if Path(folder) == ROOT else set())
+
+    shutil.copytree(ROOT, source, ignore=left_out)
     build = [sys.executable, "-m", "build", "--sdist", "--no-isolation"]
     call([*build, "--outdir", work / "dist", source], work)
     (sdist,) = (work / "dist").iterdir()
