@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.seams.losses import attention_mse, pieces_in_pairs, states_mse
-from tfdistil.distill.objectives import known_units, objective
+from tfdistil.distill.objectives import known_tokens, objective
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import bind_terms
 from tfdistil.encoders import Encoder
@@ -53,7 +53,7 @@ OF = {"two_layers": ("assistant", "teacher"), "one_layer": ("student", "assistan
 def objectives():
     for signal, function, count in (
         ("attention", attention_mse, pieces_in_pairs),
-        ("hidden", states_mse, known_units),
+        ("hidden", states_mse, known_tokens),
     ):
         objective(
             function.__name__,

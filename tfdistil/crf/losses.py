@@ -14,7 +14,7 @@ from keras import ops
 
 from tfdistil.crf.constraints import is_forbidden
 from tfdistil.crf.likelihood import log_marginals, log_probabilities
-from tfdistil.crf.residual import listed_and_rest
+from tfdistil.crf.residual import are_listed, listed_and_rest
 
 
 def counted_texts(mask: Any, tags: Any = None) -> Any:
@@ -78,8 +78,7 @@ def fuzzy_cross_entropy(
 
 def _listed(log_p: Any, count: Any) -> Any:
     """The probabilities of the first paths, 0 for the rest, ``[B, K]``."""
-    listed = ops.arange(ops.shape(log_p)[1]) < ops.expand_dims(count, -1)
-    return ops.where(listed, ops.exp(log_p), 0.0)
+    return ops.where(are_listed(log_p, count), ops.exp(log_p), 0.0)
 
 
 def token_emissions(emissions: Any, teacher_emissions: Any, mask: Any) -> Any:

@@ -43,7 +43,7 @@ def listed_and_rest(
     tags, before = in_chain(chain, tags, mask)
     onward = log_onward(chain, before)
     own = pick(onward, tags)
-    listed = ops.arange(ops.shape(tags)[1]) < ops.expand_dims(count, -1)
+    listed = are_listed(tags, count)
     log_p = ops.where(listed, ops.sum(own, axis=-1), IMPOSSIBLE)
     # The mass of all paths that are like this one up to a place and go on from there with a label.
     leaving = ops.expand_dims(ops.cumsum(own, axis=-1) - own, -1) + onward
@@ -51,6 +51,11 @@ def listed_and_rest(
     others = ops.logical_and(others, ops.logical_not(is_forbidden(leaving)))
     mass = ops.logsumexp(ops.where(others, leaving, IMPOSSIBLE), axis=(1, 2, 3))
     return log_p, ops.where(ops.any(others, axis=(1, 2, 3)), mass, IMPOSSIBLE)
+
+
+def are_listed(paths: Any, count: Any) -> Any:
+    """Which of the K paths ``[B, K, ...]`` are among the first ``count [B]``: bool ``[B, K]``."""
+    return ops.arange(ops.shape(paths)[1]) < ops.expand_dims(count, -1)
 
 
 def _leaves(tags: Any, listed: Any, size: int) -> Any:

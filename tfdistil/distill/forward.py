@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfdistil.distill.rows import TextRows, bucketed_batches, rows_by_example, units_of
+from tfdistil.distill.rows import TextRows, bucketed_batches, rows_by_example, tokens_of
 from tfdistil.errors import RecipeError
 from tfdistil.printable import listed
 
@@ -148,7 +148,7 @@ class SignalReader:
         for batch_rows in bucketed_batches(rows.lengths, batch_size, None):
             signals = self.batch(rows.inputs(batch_rows))
             for i, row in enumerate(batch_rows):
-                found[row] = self.row(signals, i, units_of(rows, row))
+                found[row] = self.row(signals, i, tokens_of(rows, row))
                 example = int(rows.example[row])
                 pending[example] -= 1
                 if pending[example] == 0:

@@ -36,7 +36,7 @@ STATES = {
 Count = Callable[[Any, Any], Any]
 
 
-def known_units(mask: Any, target: Any = None) -> Any:
+def known_tokens(mask: Any, target: Any = None) -> Any:
     """Real tokens (or texts), of which a target is known where one is read; float scalar.
 
     Args:
@@ -95,7 +95,7 @@ class Objective:
     name: str
     function: Callable[..., Any]
     signals: Signals
-    count: Count = known_units
+    count: Count = known_tokens
     parameters: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -109,7 +109,7 @@ def objective(
     teacher: str | Sequence[str] = (),
     target: str | None = None,
     align: Align = "token",
-    count: Count = known_units,
+    count: Count = known_tokens,
     parameters: Mapping[str, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.

@@ -59,7 +59,7 @@ def rows_by_example(rows: TextRows) -> list[list[int]]:
     return found
 
 
-def units_of(rows: TextRows, row: int) -> int:
+def tokens_of(rows: TextRows, row: int) -> int:
     """How many tokens a row has."""
     own = rows.token_range(row)
     return own.stop - own.start
@@ -190,7 +190,7 @@ def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task 
         token_counts.append(total)
         found = task.targets(example) if task else {}
         for name in [n for n in found if levels[n] == "word"]:
-            found[name] = _per_unit(found[name], parts, continuation.get(name, IGNORE))
+            found[name] = _per_token(found[name], parts, continuation.get(name, IGNORE))
         targets.append(found)
     return Rows(
         tuple(windows),
@@ -230,7 +230,7 @@ def bucketed_batches(
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
-def _per_unit(ids: np.ndarray, windows: Sequence[Window], filler: int) -> np.ndarray:
+def _per_token(ids: np.ndarray, windows: Sequence[Window], filler: int) -> np.ndarray:
     """Word ids to token ids: the word's own at its first piece, ``filler`` at the others."""
     out = []
     for window in windows:

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from tfdistil.distill.forward import SignalModel, SignalReader
-from tfdistil.distill.rows import TextRows, rows_by_example, units_of
+from tfdistil.distill.rows import TextRows, rows_by_example, tokens_of
 from tfdistil.errors import RunError
 from tfdistil.files import new_folder, reserve, write_bytes, write_json
 
@@ -142,14 +142,14 @@ class LiveSignals:
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
-        _check_units("live signals", self.rows.token_counts[examples], rows.token_counts[examples])
+        _check_tokens("live signals", self.rows.token_counts[examples], rows.token_counts[examples])
         mine = [row for example in examples for row in self._rows_of[example]]
         place = {row: i for i, row in enumerate(mine)}
         output = self.reader.batch(self.rows.inputs(mine))
         joined = {
             example: self.reader.join(
                 [
-                    self.reader.row(output, place[row], units_of(self.rows, row))
+                    self.reader.row(output, place[row], tokens_of(self.rows, row))
                     for row in self._rows_of[example]
                 ]
             )
@@ -240,13 +240,13 @@ def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
         raise RunError(
             f"{folder}: damaged cache of teacher signals ({error}); remove the folder and run again"
         ) from None
-    _check_units(folder, np.diff(offsets), rows.token_counts)
+    _check_tokens(folder, np.diff(offsets), rows.token_counts)
     token_level = {name: fact for name, fact in facts.items() if fact is not None}
     of_model = {name: arrays.pop(name) for name in facts.keys() - token_level.keys()}
     return StoredSignals(arrays, offsets, token_level, of_model)
 
 
-def _check_units(where: object, teacher: np.ndarray, student: np.ndarray) -> None:
+def _check_tokens(where: object, teacher: np.ndarray, student: np.ndarray) -> None:
     if not np.array_equal(teacher, student):
         raise RunError(
             f"{where}: the teacher's scored tokens differ from the student's. With different "

@@ -309,7 +309,7 @@ class SubwordFeaturizer:
         dropped: int,
     ) -> Window:
         ids = [self.cls, *chain.from_iterable(pieces), self.sep]
-        return Window(self._inputs(ids), *self._units(lengths, first, owned), owned, dropped)
+        return Window(self._inputs(ids), *self._tokens(lengths, first, owned), owned, dropped)
 
     def _pair(self, first: list[Pieces], second: list[Pieces]) -> Window:
         one, two = list(chain.from_iterable(first)), list(chain.from_iterable(second))
@@ -325,7 +325,7 @@ class SubwordFeaturizer:
             lengths.append(length)
         owned = (0, len(lengths))
         inputs = self._inputs(ids, second_from=1 + kept + self.separators)
-        return Window(inputs, *self._units(lengths, 0, owned), owned, dropped)
+        return Window(inputs, *self._tokens(lengths, 0, owned), owned, dropped)
 
     def _inputs(self, ids: list[int], second_from: int | None = None) -> dict[str, np.ndarray]:
         inputs = {
@@ -339,7 +339,7 @@ class SubwordFeaturizer:
             inputs["token_type_ids"] = types
         return inputs
 
-    def _units(
+    def _tokens(
         self, lengths: list[int], first: int, owned: tuple[int, int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the owned words' scored pieces, and where each word starts among them."""
