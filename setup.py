@@ -19,6 +19,7 @@ TRAIN = [
     "matplotlib>=3.9",
     "sentencepiece>=0.2",
 ]
+ANCHORS = ["python-crfsuite>=0.9.11", "scikit-learn>=1.5"]
 DEV = [
     "pytest>=8.3",
     "pytest-xdist>=3.6",
@@ -48,5 +49,5 @@ setup(
         ]
     },
     install_requires=RUNTIME,
-    extras_require={"train": TRAIN, "dev": TRAIN + DEV},
+    extras_require={"train": TRAIN, "anchors": ANCHORS, "dev": TRAIN + ANCHORS + DEV},
 )

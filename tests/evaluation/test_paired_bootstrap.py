@@ -84,3 +84,12 @@ def test_on_the_command_line(make_run, capsys):
     assert "| dev | 20 | 100.0 | 95.0 | -5.0 |" in capsys.readouterr().out
     assert main(["compare", run, "--against", "teacher", "--model", "teacher"]) == 0
     assert "| dev | 20 | 100.0 | 100.0 | +0.0 |" in capsys.readouterr().out
+
+
+def test_against_a_light_model_of_the_same_labels(make_run, capsys):
+    run = make_run("one", set())
+    assert main(["compare", str(run), "--against", "light"]) == 0
+    table = capsys.readouterr().out
+    assert "student.tflite against light: a CRF on affixes and shapes, TF-IDF" in table
+    cells = rows(table)["dev"]
+    assert float(cells[1]) < float(cells[2]) == 100.0

@@ -56,6 +56,7 @@ examples:
   tfdistil compare runs/ner-* > ner.md                  (a Markdown table)
   tfdistil compare runs/ner-* --against teacher         (what is kept, with intervals)
   tfdistil compare runs/d4_2-* --against runs/d1-*      (is one recipe better than another?)
+  tfdistil compare runs/ner-* --against light           (is distillation worth it here?)
 
 Without --against the runs differ in nothing but the seed: tfdistil run ner.yaml --set seed=1
 --out runs/ner-1. With it, intervals are those of the paired bootstrap over sentences.
@@ -181,7 +182,9 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="other runs on the same sentences, or a model of the same runs: teacher, baseline",
+        help="other runs on the same sentences, a model of the same runs (teacher, baseline), or "
+        "light: a CRF on affixes and shapes, TF-IDF and a linear classifier, trained now on the "
+        "same labels (pip install 'tfdistil[anchors]')",
     )
     compare.add_argument(
         "--model",

@@ -1,21 +1,26 @@
-"""Runs against other runs, or against their own teacher, on the same sentences: gain and luck."""
+"""Runs against others, their own teacher or a light model, on the same sentences: gain and luck."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from tfdistil.anchors.light import LightAnchor
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
-from tfdistil.evaluation.comparison import stored_predictions
+from tfdistil.evaluation.comparison import Predictions, stored_predictions
 from tfdistil.evaluation.concerns import ABOVE
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
 from tfdistil.recipe.systems import SystemId, files_of, main_of, models_of, teacher_of
 from tfdistil.runs.folder import EVALUATIONS
 from tfdistil.runs.run import Run, open_run
+
+LIGHT = "light"
+"""What runs are compared with when it is a model that needs no teacher: `LightAnchor`."""
 
 HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
 
@@ -41,7 +46,7 @@ def over_sentences(
     Args:
         folders: finished runs.
         against: other finished runs on the same sentences, or one system of the same runs, such
-            as ``teacher``, ``baseline`` or ``student.tflite``.
+            as ``teacher``, ``baseline`` or ``student.tflite``, or `LIGHT`.
         system: whose answers of ``folders`` count, and of the other runs too; None: what each run
             delivers first.
 
@@ -52,13 +57,18 @@ def over_sentences(
     recipe = runs[0].recipe
     own = {str(one) for one in (*models_of(recipe), *files_of(recipe))}
     other = str(against[0]) if len(against) == 1 and str(against[0]) in own else None
-    here = _side(runs, system)
-    there = _side(runs, other) if other else _side(_open(against), system)
+    here = _side(runs, partial(_stored, system))
+    anchors: dict[tuple[Example, ...], LightAnchor] = {}
+    if other is None and list(map(str, against)) == [LIGHT]:
+        there = _side(runs, partial(_light, anchors))
+        title = f"{LIGHT}: {next(iter(anchors.values()))}"
+    else:
+        there = _side(runs if other else _open(against), partial(_stored, other or system))
+        title = other or ", ".join(map(str, against))
     if here.metric != there.metric or here.examples != there.examples:
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
     lines = [
-        f"{here.metric}, {system or main_of(recipe)} against "
-        f"{other or ', '.join(map(str, against))}",
+        f"{here.metric}, {system or main_of(recipe)} against {title}",
         "",
         HEAD,
         "|---|" + "---:|" * 7,
@@ -87,30 +97,42 @@ def _open(folders: Sequence[Path | str]) -> list[Run]:
     return [open_run(folder, labelled_only=True) for folder in folders]
 
 
-def _side(runs: Sequence[Run], system: str | None) -> _Side:
+def _side(runs: Sequence[Run], answers: Callable[[Run], Predictions]) -> _Side:
     metric = ""
     examples: dict[str, tuple[Example, ...]] = {}
     found: list[dict[str, Statistics]] = []
     for run in runs:
-        folder = run.folder.path
+        folder, task = run.folder.path, run.corpus.task
         sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
         if found and sets != examples:
             first = runs[0].folder.path
             raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
-        metric, examples, task = run.corpus.task.metric, sets, run.corpus.task
-        chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
-        done = [step for step in EVALUATIONS if run.folder.is_done(step)]
-        scored = [id for step in done for id in run.folder.facts(step)["systems"]]
-        if str(chosen) not in scored:
-            there = ", ".join(scored) or "none"
-            raise RunError(f"{folder}: no answers of {chosen}; there are those of {there}")
-        predictions = stored_predictions(run, chosen)
-        found.append({name: task.statistics(sets[name], predictions[name]) for name in sets})
+        metric, examples, given = task.metric, sets, answers(run)
+        found.append({name: task.statistics(sets[name], given[name]) for name in sets})
     means = {
         name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))
         for name, one in found[0].items()
     }
     return _Side(metric, examples, means)
+
+
+def _stored(system: str | None, run: Run) -> Predictions:
+    chosen = main_of(run.recipe) if system is None else SystemId.parse(system)
+    done = [step for step in EVALUATIONS if run.folder.is_done(step)]
+    scored = [id for step in done for id in run.folder.facts(step)["systems"]]
+    if str(chosen) not in scored:
+        there = ", ".join(scored) or "none"
+        raise RunError(f"{run.folder.path}: no answers of {chosen}; there are those of {there}")
+    return stored_predictions(run, chosen)
+
+
+def _light(anchors: dict[tuple[Example, ...], LightAnchor], run: Run) -> Predictions:
+    """Answers of the light anchor; runs with the same train set share one, kept in ``anchors``."""
+    gold = _gold(run.corpus.train)
+    if gold not in anchors:
+        anchors[gold] = LightAnchor(run.corpus.task, gold, run.recipe.seed)
+    sets = run.corpus.score_sets()
+    return {name: anchors[gold].predict(examples) for name, examples in sets.items()}
 
 
 def _gold(examples: Sequence[Example]) -> tuple[Example, ...]:

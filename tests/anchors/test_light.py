@@ -1,0 +1,98 @@
+"""Light models on sentences whose rule is known, and their features against a written example."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tfdistil.anchors.light import LightAnchor
+from tfdistil.anchors.tagger import legal
+from tfdistil.anchors.word_features import shape, word_features
+from tfdistil.data.example import Example
+from tfdistil.errors import RunError
+from tfdistil.tasks import TASKS, Prediction
+from tfdistil.tasks.iob2 import allowed_transitions
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("McDonald's", "XxXx'x"),
+        ("2021", "0"),
+        ("B2B", "X0X"),
+        ("", ""),
+        ("東京", "x"),
+        ("a--b", "x-x"),
+    ],
+)
+def test_shapes(word, expected):
+    assert shape(word) == expected
+
+
+def test_features_of_a_word():
+    first, second = word_features(["Ada", "ate"])
+    assert set(first) == {
+        *("bias", "w=ada", "s=Xx", "p=A", "e=a", "p=Ad", "e=da", "p=Ada", "e=Ada"),
+        *("-2none", "-1none", "1w=ate", "1s=x", "2none"),
+    }
+    assert {"-2none", "-1w=ada", "-1s=Xx", "1none", "2none", "w=ate"} <= set(second)
+    assert word_features([]) == []
+
+
+def test_stray_tags_begin_an_entity():
+    assert legal(["I-A", "I-A", "O", "B-A", "I-B"]) == ("B-A", "I-A", "O", "B-A", "B-B")
+
+
+NAMES = ["Ada", "Grace", "Alan", "Kurt", "Emmy", "Alonzo", "Haskell", "Edsger"]
+
+
+def _sentence(name: str, label: str | None = None) -> Example:
+    verb = "met" if label == "past" else "meets"
+    words = ("today", name, "Moorison", verb, "friends")
+    return Example(words, tags=("O", "B-PER", "I-PER", "O", "O"), label=label)
+
+
+def test_the_tagger_finds_names_that_it_has_not_seen():
+    train = [_sentence(name) for name in NAMES[:6]]
+    anchor = LightAnchor(TASKS["tags"].from_examples(train), train, 13)
+    unseen = [_sentence(name) for name in NAMES[6:]] + [Example((), tags=())]
+    assert anchor.predict(unseen) == [Prediction(tags=e.tags) for e in unseen]
+    assert anchor.bytes > 0
+    assert "CRF" in str(anchor)
+    again = LightAnchor(TASKS["tags"].from_examples(train), train, 13)
+    assert again.predict(unseen) == anchor.predict(unseen)
+    assert again.bytes == anchor.bytes
+
+
+def test_tags_are_legal_whatever_was_learnt():
+    odd = [Example(("x", "y"), tags=("O", "I-A")), Example(("y", "x"), tags=("B-B", "I-A"))] * 3
+    anchor = LightAnchor(TASKS["tags"].from_examples(odd), odd, 13)
+    (found,) = anchor.predict([Example(("x", "y", "y", "x"))])
+    labels = ["O", "B-A", "I-A", "B-B", "I-B"]
+    start, follow = allowed_transitions(labels)
+    ids = [labels.index(tag) for tag in found.tags]
+    assert start[ids[0]]
+    assert all(follow[a, b] for a, b in pairwise(ids))
+
+
+def test_intents_and_slots_take_both():
+    train = [_sentence(name, label) for name in NAMES[:6] for label in ("past", "now")]
+    task = TASKS["intent_slots"].from_examples(train)
+    anchor = LightAnchor(task, train, 13)
+    unseen = [_sentence(name, label) for name in NAMES[6:] for label in ("past", "now")]
+    assert task.score(unseen, anchor.predict(unseen))[task.metric] == 100.0
+    assert "CRF on affixes and shapes, TF-IDF" in str(anchor)
+
+
+def test_classes_have_no_tags():
+    train = [Example((word, "thing"), label=word) for word in ("good", "bad")] * 3
+    task = TASKS["classes"].from_examples(train)
+    (found,) = LightAnchor(task, train, 13).predict([Example(("bad", "one"))])
+    assert found == Prediction(label="bad")
+
+
+def test_pairs_have_none():
+    pair = [Example(("a",), label=label, second=("b",)) for label in "xy"]
+    with pytest.raises(RunError, match="no light anchor for pairs"):
+        LightAnchor(TASKS["pair"].from_examples(pair), pair, 13)

@@ -1,0 +1,1 @@
+"""Light models that need no teacher: what distillation has to beat."""
