@@ -69,10 +69,19 @@ def test_a_window_that_begins_within_an_entity_is_not_counted():
     assert np.isfinite(np.asarray(tape.gradient(found, crf[1].value))).all()
 
 
-def test_the_teachers_best_path_is_a_label():
-    pairs = zip(paths_of(OWN), paths_of(THEIRS), strict=True)
+def test_hard_labels_are_gold_or_else_the_teachers_best_path():
+    pairs = [*zip(paths_of(OWN), paths_of(THEIRS), strict=True)]
+    own, theirs = pairs[1]
+    expected = [-pairs[0][0].log_p_of(GOLD[0]), -own.log_p_of(theirs.paths[0])]
+    kind = OBJECTIVES["hard_label_nll"]
+    target, mask = map(ops.convert_to_tensor, (GOLD, MASK))
+    crfs = [[ops.convert_to_tensor(part) for part in crf] for crf in (OWN, THEIRS)]
+    assert float(kind.function(*crfs, target, mask)) == pytest.approx(np.mean(expected), rel=1e-5)
+    assert float(kind.count(mask, target)) == 2
+    # Without any gold it is the best path of each.
     expected = np.mean([-own.log_p_of(theirs.paths[0]) for own, theirs in pairs])
-    assert value("best_path_nll", OWN, THEIRS) == pytest.approx(expected, rel=1e-5)
+    none = ops.full_like(target, -1)
+    assert float(kind.function(*crfs, none, mask)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 5, 90])

@@ -132,9 +132,9 @@ def expected(name: str, inputs: Mapping[str, Any]) -> float:
 
 
 ON_PATHS = {
-    "best_path_nll",
     "crf_nll",
     "fuzzy_cross_entropy",
+    "hard_label_nll",
     "sequence_cross_entropy",
     "token_emissions",
     "token_marginals",

@@ -64,7 +64,8 @@ def test_errors_say_what_there_is(file, tmp_path):
 @pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(RECIPE.format(base="base: pqrnn" if name.startswith("pqrnn") else ""))
+    base = next((f"base: {b}" for b in ("pqrnn", "multi_grained") if name.startswith(b)), "")
+    recipe.write_text(RECIPE.format(base=base))
     plan = plan_sweep(recipe, sweep_points([], read_variants(name)), tmp_path / "out")
     assert len(plan.recipes) == len(read_variants(name)) > 1
 
@@ -126,3 +127,29 @@ def test_one_thing_is_changed_and_never_the_budget(name, tmp_path):
     found = budgets(name, tmp_path, "base: pqrnn")
     assert len({tuple(sorted(drawn.items())) for _, drawn in found.values()}) == 1
     assert len({recipe.to_yaml() for recipe, _ in found.values()}) == len(found)
+
+
+def test_the_rows_of_multi_grained_distillation_differ_in_what_they_are_called(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(RECIPE.format(base="base: multi_grained"))
+    found = {}
+    for variant, *assignments in read_variants("multi_grained_table1"):
+        recipe = load_recipe(path, assignments)
+        (stage,) = recipe.distill
+        parts = variant.split("+")
+        taught = {"DA", "SEQ", "TOKEN-EM", "TOKEN-POS"} & set(parts)
+        assert (stage.teacher is not None) == bool(taught), variant
+        assert (recipe.models["student"].embedding.init == "teacher") == ("TE" in parts)
+        frozen = stage.groups is not None and "embedding" not in stage.groups
+        assert frozen == ("TE" in parts)
+        streams = {stream_key(term.pool) for term in stage.terms}
+        assert streams == {"train+transfer" if "DA" in parts else "train"}, variant
+        found[variant] = [term.loss for term in stage.terms]
+        hard = "hard_label_nll" if "DA" in parts else "crf_nll"
+        losses = {
+            "SEQ": ["fuzzy_cross_entropy", "sequence_cross_entropy"],
+            "TOKEN-EM": ["token_emissions"],
+            "TOKEN-POS": ["token_marginals"],
+        }
+        assert found[variant] == [hard, *losses.get(parts[-1], [])], variant
+    assert len(found) == 9

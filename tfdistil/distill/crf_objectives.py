@@ -45,11 +45,25 @@ def crf_nll(student: Any, target: Any, mask: Any) -> Any:
     return losses.crf_nll(emissions, potentials, target, mask)
 
 
-@objective("best_path_nll", student=OWN, teacher=THEIRS, count=texts)
-def best_path_nll(student: Any, teacher: Any, mask: Any) -> Any:
-    """The same of the teacher's best path: Equation 7 on unlabelled text."""
-    emissions, potentials = teacher
-    return crf_nll(student, ops.stop_gradient(viterbi(emissions, potentials, mask)), mask)
+def _all_texts(mask: Any, target: Any) -> Any:
+    del target
+    return texts(mask)
+
+
+@objective("hard_label_nll", student=OWN, teacher=THEIRS, target="{output}", count=_all_texts)
+def hard_label_nll(student: Any, teacher: Any, target: Any, mask: Any) -> Any:
+    """The same of hard labels: gold where a text has them, else the teacher's best path.
+
+    Equation 7 over labelled and unlabelled text together (Section 3.2).
+
+    Args:
+        student, teacher: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        target: gold ids, int ``[B, U]``, negative where a word has none.
+        mask: 1 at real words, ``[B, U]``.
+    """
+    labelled = ops.expand_dims(losses.counted_texts(mask, target) > 0, -1)
+    best = ops.stop_gradient(viterbi(*teacher, mask))
+    return crf_nll(student, ops.where(labelled, target, best), mask)
 
 
 @objective("sequence_cross_entropy", student=OWN, teacher=THEIRS, count=texts)
