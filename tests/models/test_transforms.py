@@ -256,3 +256,17 @@ def test_a_model_may_begin_as_another_one_unchanged(made):
 def test_a_name_is_taken_once():
     with pytest.raises(ValueError, match="'quantize' is registered already"):
         transform("quantize")(lambda record, corpus: record)
+
+
+def test_rates_of_dropout_stay_with_an_encoder(tmp_path):
+    made = models(
+        "{from: teacher, apply: [{kind: keep_layers, layers: [1]}]}",
+        """
+        scratch: {layers: 2, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 300}
+        embedding_dropout: 0.5
+        head_dropout: 0.25
+        """,
+    )
+    save_model(made["other"], made.corpus.task, tmp_path / "saved")
+    for record in (made["teacher"], made["other"], load_model(tmp_path / "saved")):
+        assert (record.model.embedding_dropout, record.model.head_dropout) == (0.5, 0.25)

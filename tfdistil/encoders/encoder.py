@@ -35,6 +35,9 @@ class Encoder(HeadedModel):
             ``{"logits": "mlm"}`` is a masked-language head.
         pooler: whether there is a pooler. None: where a head needs one (BERT's sequence heads).
         attention: whether `call` returns attention maps.
+        embedding_dropout: rate after the embeddings, of single numbers; None: ``config.dropout``.
+        head_dropout: rate in the heads, in front of each layer that scores; None: as the family's
+            fine-tuning code has it, from `config`. A masked-language head has no dropout.
         seed: makes initialization and dropout reproducible.
 
     Raises:
@@ -60,6 +63,8 @@ class Encoder(HeadedModel):
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("logits",),
         pooler: bool | None = None,
         attention: bool = False,
+        embedding_dropout: float | None = None,
+        head_dropout: float | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -67,6 +72,7 @@ class Encoder(HeadedModel):
         super().__init__(outputs or {}, heads, c.vocabulary, **kwargs)
         self.config = c
         self.attention, self.seed = attention, seed
+        self.embedding_dropout, self.head_dropout = embedding_dropout, head_dropout
         self.load_report: Any = None  # what a checkpoint gave, set by load_encoder
         levels = [spec.level for spec in self.head_specs.values()]
         if levels.count("subword") > 1:
@@ -86,7 +92,7 @@ class Encoder(HeadedModel):
             c.type_vocabulary,
             c.position_offset,
             c.layer_norm_epsilon,
-            c.dropout,
+            c.dropout if embedding_dropout is None else embedding_dropout,
             seed=self._seed(0),
             name="embeddings",
             **shared,
@@ -127,7 +133,7 @@ class Encoder(HeadedModel):
             seed=self._seed(part),
             name=f"head_{key_of(signal)}".replace("/", "_"),
             dtype=self.dtype_policy,
-            **_classifier_options(self.config, spec.level),
+            **_classifier_options(self.config, spec.level, self.head_dropout),
         )
 
     def _scores(self, signal: str, spec: HeadSpec, part: int) -> MaskedLanguageScores:
@@ -281,6 +287,8 @@ class Encoder(HeadedModel):
             "config": self.config.to_json(),
             "pooler": self.has_pooler,
             "attention": self.attention,
+            "embedding_dropout": self.embedding_dropout,
+            "head_dropout": self.head_dropout,
             "seed": self.seed,
         }
 
@@ -290,12 +298,21 @@ def key_of(signal: str) -> str:
     return signal.removeprefix("logits/")
 
 
-def _classifier_options(config: EncoderConfig, level: Level) -> dict[str, Any]:
-    """Dropout and inner layer of a classifier as the family's fine-tuning code has them."""
-    rate = config.dropout if config.classifier_dropout is None else config.classifier_dropout
+def _classifier_options(config: EncoderConfig, level: Level, own: float | None) -> dict[str, Any]:
+    """Dropout and inner layer of a classifier as the family's fine-tuning code has them.
+
+    Args:
+        config: of the encoder.
+        level: of what is scored.
+        own: a rate instead of the family's.
+    """
+    rates = (own, config.classifier_dropout, config.dropout)
+    if config.family == "distilbert" and level == "word":
+        rates = (own, config.dropout)
+    rate = next(rate for rate in rates if rate is not None)
     if config.family == "distilbert":
         if level == "word":
-            return {"dropout": config.dropout}
+            return {"dropout": rate}
         return {"dropout": rate, "transform": "relu"}
     if config.family == "bert" or level == "word":
         return {"dropout": rate}

@@ -52,6 +52,8 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
         heads=heads,
         labels=labels_of(task),
         attention=spec.attention,
+        embedding_dropout=spec.embedding_dropout,
+        head_dropout=spec.head_dropout,
         seed=seed,
     )
     names = special_token_names(resolve_checkpoint(source))
@@ -74,6 +76,8 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         outputs=outputs_of(corpus.task),
         heads=checked_heads(name, spec, corpus.task),
         attention=spec.attention,
+        embedding_dropout=spec.embedding_dropout,
+        head_dropout=spec.head_dropout,
         seed=models.recipe.seed_of(name),
     )
     return _encoder(model, tokenizer, {}, spec, models)

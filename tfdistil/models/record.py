@@ -17,6 +17,8 @@ from tfdistil.text.registry import featurizer_from_assets
 ENCODER = "encoder"
 """The kind of a model that is a BERT-family encoder; any other is a registered student."""
 WEIGHTS = "model.weights.h5"
+_ENCODER_ARGUMENTS = ("attention", "embedding_dropout", "head_dropout")
+"""Of an encoder's constructor, which ``config.json`` does not have."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class ModelRecord:
         model: gives signals, see `tfdistil.distill.forward.SignalModel`.
         featurizer: makes its inputs.
         arguments: plain data with its ``kind``: of a student, what its constructor takes; of an
-            encoder nothing more, its ``config.json`` and its heads say the rest.
+            encoder nothing more, its ``config.json`` and the model itself say the rest.
         facts: counts worth reporting, such as the pieces of its vocabulary.
     """
 
@@ -68,7 +70,7 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
     arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
     if record.is_encoder:
-        arguments["attention"] = record.model.attention
+        arguments |= {name: getattr(record.model, name) for name in _ENCODER_ARGUMENTS}
     if "outputs" in arguments:
         arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
     write_json(folder / "model.json", arguments)
@@ -104,8 +106,8 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
             outputs_of(task),
             heads=heads,
             labels=labels_of(task),
-            attention=arguments["attention"],
             seed=seed,
+            **{name: arguments[name] for name in _ENCODER_ARGUMENTS},
         )
         arguments = {"kind": ENCODER}
     else:

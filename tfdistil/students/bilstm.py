@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import check_parameters, check_sizes
+from tfdistil.students.arguments import check_parameters, check_rates, check_sizes
 from tfdistil.students.lstm import BiLSTM
 from tfdistil.students.pieces import PieceStudent
 
@@ -28,7 +28,10 @@ class BiLSTMStudent(PieceStudent):
         heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. A
             schedule may train several, such as ``logits`` (towards the teacher's) before
             ``labels``.
-        dropout: rate after the embeddings and after the LSTM (0.2 in the paper's table 12).
+        dropout: rate after the LSTM, and after the embeddings unless these have their own (0.2 in
+            the paper's table 12).
+        embedding_dropout: rate after the embeddings; None: ``dropout``. Single numbers are dropped,
+            as after the embeddings of BERT; whole words are the noise ``word_dropout``.
         projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
             projection.
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
@@ -56,6 +59,7 @@ class BiLSTMStudent(PieceStudent):
         outputs: Mapping[str, tuple[Level, int]],
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.2,
+        embedding_dropout: float | None = None,
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
@@ -75,6 +79,8 @@ class BiLSTMStudent(PieceStudent):
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
+        rate = dropout if embedding_dropout is None else embedding_dropout
+        check_rates(embedding_dropout=rate)
         check_parameters(vocabulary * embedding + 8 * hidden_dim * (embedding + hidden_dim))
         self.hidden_dim = hidden_dim
         policy = self.dtype_policy
@@ -87,7 +93,7 @@ class BiLSTMStudent(PieceStudent):
             dtype=policy,
             name="embedding",
         )
-        self.embedding_dropout = keras.layers.Dropout(dropout, seed=self._seed(1), dtype=policy)
+        self.embedding_dropout = keras.layers.Dropout(rate, seed=self._seed(1), dtype=policy)
         self.encoder = BiLSTM(hidden_dim, seed=self._seed(2), dtype=policy, name="encoder")
         self._add_top(6)
         self.build()
@@ -124,4 +130,7 @@ class BiLSTMStudent(PieceStudent):
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
-        return super().get_config() | {"hidden_dim": self.hidden_dim}
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "embedding_dropout": self.embedding_dropout.rate,
+        }

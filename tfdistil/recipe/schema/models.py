@@ -72,6 +72,7 @@ AUTO_RATES = (1e-4, 3e-4, 1e-3)
 """The peaks that ``fine_tune: auto`` tries."""
 
 _Rate = Annotated[Float, Field(gt=0)]
+_DropRate = Annotated[Float, Field(ge=0, lt=1)]
 
 
 def _rate_branch(value: Any) -> str | None:
@@ -229,6 +230,15 @@ class EncoderSpec(Part):
     )
     attention: bool = Field(
         False, description="also give attention maps, `attention/N`, for losses that read them"
+    )
+    embedding_dropout: _DropRate | None = Field(
+        None,
+        description="rate after the embeddings while it is trained; none: that of "
+        "`config.json`, 0.1 from scratch",
+    )
+    head_dropout: _DropRate | None = Field(
+        None,
+        description="rate in front of the layers that score; none: as `embedding_dropout`",
     )
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(
