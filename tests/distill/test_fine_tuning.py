@@ -60,6 +60,13 @@ def test_it_holds_the_rate_until_dev_is_flat_and_then_lets_it_fall():
     assert schedule.weights == ["fresh", "fine_tune", "cool_down"]
 
 
+def test_rates_of_layer_groups_hold_in_every_stage():
+    schedule = Scripted()
+    fine_tune(schedule, "m", FineTuneSpec(learning_rate=(ONE, 1e-5), rates={"crf": 1e-3}))
+    assert len(schedule.stages) == 4
+    assert all(stage.optimizer.rates == {"crf": 1e-3} for stage, _ in schedule.stages.values())
+
+
 def test_the_budget_is_never_exceeded():
     for rates in ((ONE,), (ONE, 2e-4)):
         for updates in (1, 2, 3, 10, 299, 4000):
@@ -131,5 +138,5 @@ def test_of_equally_good_rates_the_first_goes_on():
 def test_auto_is_a_list_of_rates():
     auto = EncoderSpec(checkpoint="x", fine_tune="auto").fine_tune
     assert isinstance(auto, FineTuneSpec)
-    assert auto.rates == AUTO_RATES
-    assert EncoderSpec(checkpoint="x").fine_tune.rates == (5e-4, 2e-4)
+    assert auto.peaks == AUTO_RATES
+    assert EncoderSpec(checkpoint="x").fine_tune.peaks == (5e-4, 2e-4)

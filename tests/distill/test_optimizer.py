@@ -93,6 +93,21 @@ def test_a_group_has_a_rate_of_its_own(decay):
         np.testing.assert_allclose(step, -rate, rtol=1e-3)
 
 
+@pytest.mark.parametrize("rates", [{"part": 1e-1}, {"part": 1e-1, "group_1": 3e-2}, {}])
+def test_a_part_of_a_group_may_have_a_rate_of_its_own(rates):
+    """Multi-grained distillation: potentials at 1e-3, logits at 1e-5, BERT decays below them."""
+    spec = OptimizerSpec(learning_rate=1e-3, schedule="constant", layer_decay=0.5, rates=rates)
+    (_, top), (name, middle), below = groups(*[(2, 3)] * 3)
+    merged = [("top", top), (name, [*middle, *below[1]])]
+    weights = [weight for _, group in merged for weight in group]
+    optimizer = make_optimizer(spec, 10, merged, parts=[("part", middle)])
+    gradients = [keras.ops.ones((2, 3)) for _ in weights]
+    optimizer.apply_gradients(list(zip(gradients, weights, strict=True)))
+    group = rates.get("group_1", 5e-4)
+    for weight, rate in zip(weights, [1e-3, rates.get("part", group), group], strict=True):
+        np.testing.assert_allclose(np.array(weight) - 1, -rate, rtol=1e-3)
+
+
 def test_a_rate_of_its_own_rises_and_falls_with_the_others():
     spec = OptimizerSpec(
         learning_rate=1e-2, final_learning_rate=1e-3, schedule="linear", rates={"group_1": 1e-1}

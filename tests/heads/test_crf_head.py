@@ -6,16 +6,19 @@ import json
 import zipfile
 from itertools import pairwise, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import label_terms
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.exporting import export_student
@@ -23,7 +26,9 @@ from tfdistil.models.checks import check_models
 from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import apply_transform
+from tfdistil.pipeline.run import check_stages
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec
 from tfdistil.runtime import Runtime
 from tfdistil.tasks.decoders import DECODERS
 from tfdistil.tasks.iob2 import allowed_transitions
@@ -184,6 +189,41 @@ def test_each_output_is_learnt_by_the_loss_of_its_kind():
     assert model.label_losses("logits") == {"slots": "cross_entropy", "intent": "cross_entropy"}
     read = [(term.loss, term.head, term.output) for term in label_terms(model, "labels")]
     assert read == [("crf_nll", "labels", "slots"), ("cross_entropy", "labels", "intent")]
+
+
+def test_its_potentials_learn_at_a_rate_of_their_own(tmp_path):
+    found = models()
+    model = found["teacher"].model
+    head = model.heads["logits/tags"]
+    assert [(name, [w.path for w in weights]) for name, weights in model.rate_groups()] == [
+        ("crf", [head.steps.path])
+    ]
+    before = {weight.path: np.array(weight) for weight in model.trainable_weights}
+    stage = StageSpec(
+        name="gold",
+        terms=label_terms(model, "logits"),
+        student="teacher",
+        teacher=None,
+        optimizer=OptimizerSpec(
+            learning_rate=1e-5, layer_decay=0.5, rates={"crf": 1e-2}, schedule="constant"
+        ),
+        stop=StopSpec(updates=1, min_updates=1),
+    )
+    sets = sets_of(found.recipe, found.corpus)
+    schedule = Schedule(found, sets, found.corpus.task, tmp_path, seed=1, head="logits")
+    schedule.run([stage])
+    moved = {w.path: np.abs(np.array(w) - before[w.path]).max() for w in model.trainable_weights}
+    assert moved.pop(head.steps.path) == pytest.approx(1e-2, rel=1e-2)
+    assert 0 < max(moved.values()) < 1.1e-5
+
+
+def test_rates_of_what_is_not_there_are_told_before_training():
+    text = RECIPE.replace("    max_length: 48\n", "    fine_tune: {rates: {crv: 1.0e-3}}\n")
+    recipe = parse_recipe(YAML().load(text.replace("TASK", "tags")))
+    work = SimpleNamespace(recipe=recipe, corpus=load_corpus(recipe), base=Path())
+    says = r"models\.teacher\.fine_tune\.rates names the layer groups \['crv'\]; the student has"
+    with pytest.raises(RecipeError, match=says):
+        check_stages(work)
 
 
 def test_outputs_it_is_not_for_have_a_linear_head():

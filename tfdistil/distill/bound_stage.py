@@ -11,6 +11,7 @@ from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.objectives import Align
+from tfdistil.distill.optimizer import check_rates
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
@@ -219,11 +220,7 @@ def _phases(
 ) -> tuple[Phase, ...]:
     """The phases of the stage; where all groups train at once, what terms reach does not matter."""
     groups = [name for name, _ in student.model.layer_groups()]
-    if unknown := [name for name in spec.optimizer.rates if name not in groups]:
-        raise RecipeError(
-            f"stage {spec.name!r}: optimizer.rates names the layer groups {unknown}; the student "
-            f"has {groups}"
-        )
+    check_rates(spec.optimizer.rates, student.model, f"stage {spec.name!r}: optimizer.rates")
     if spec.groups is None and spec.unfreeze == "at_once":
         return tuple(phases(spec, groups))
     rows = encode_rows(examples[:1], student.featurizer, task)

@@ -59,9 +59,9 @@ def fine_tune(
     passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
     terms = label_terms(schedule.models[model].model, head)
     stages = _Stages(model, spec, terms, max(FEWEST, min(passes, MOST)), spec.budget(passes))
-    rate, made = spec.rates[0], 0
+    rate, made = spec.peaks[0], 0
     tried: dict[float, float] = {}
-    if len(spec.rates) > 1 and stages.trial_updates:
+    if len(spec.peaks) > 1 and stages.trial_updates:
         rate, tried, made = _try(schedule, stages)
     made += _run(schedule, stages.hold(rate, made)).updates
     flat = made < stages.held_at_most
@@ -76,9 +76,9 @@ def _try(schedule: Schedule, stages: _Stages) -> tuple[float, dict[float, float]
     """The rate that is best on dev, what each had, its updates; its weights are the model's."""
     network = schedule.models[stages.model].model
     fresh = best = network.get_weights()
-    rate, made = stages.spec.rates[0], 0
+    rate, made = stages.spec.peaks[0], 0
     tried: dict[float, float] = {}
-    for number, candidate in enumerate(stages.spec.rates, 1):
+    for number, candidate in enumerate(stages.spec.peaks, 1):
         network.set_weights(fresh)
         result = _run(schedule, stages.trial(number, candidate))
         if not tried or result.best > max(tried.values()):
@@ -158,6 +158,7 @@ class _Stages:
                 schedule=shape,
                 warmup=rising / stop.updates,
                 layer_decay=self.spec.layer_decay,
+                rates=self.spec.rates,
                 weight_decay=self.spec.weight_decay,
                 clip=1.0,
             ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
 from keras import ops
 
+from tfdistil.errors import RecipeError
 from tfdistil.recipe.schema.stages import OptimizerSpec
 
 if keras.backend.backend() == "tensorflow":
@@ -86,22 +87,47 @@ class LayerwiseAdamW(AdamUpdate):
         super().update_step(gradient, variable, learning_rate * factor)
 
 
+def parts_of(student: Any) -> list[tuple[str, Sequence[keras.Variable]]]:
+    """What a student's layer groups have parts of that may learn at a rate of their own."""
+    declared: Callable[[], Any] | None = getattr(student, "rate_groups", None)
+    return [] if declared is None else declared()
+
+
+def check_rates(rates: Mapping[str, float], student: Any, place: str) -> None:
+    """Make sure that a student has what rates are given for.
+
+    Args:
+        rates: by layer group, or part of one.
+        student: has `layer_groups`, and `rate_groups` where these have parts.
+        place: of the rates in the recipe.
+
+    Raises:
+        RecipeError: it has not.
+    """
+    known = [name for name, _ in [*student.layer_groups(), *parts_of(student)]]
+    if unknown := [name for name in rates if name not in known]:
+        raise RecipeError(f"{place} names the layer groups {unknown}; the student has {known}")
+
+
 def layer_factors(
     groups: Sequence[tuple[str, Sequence[keras.Variable]]],
     decay: float,
     own: Mapping[str, float] | None = None,
+    parts: Sequence[tuple[str, Sequence[keras.Variable]]] = (),
 ) -> dict[str, float]:
     """What the learning rate is multiplied by, by the path of each weight.
 
     Args:
         groups: top to bottom.
         decay: d; the weights of the i-th group from the top have d^i (Howard and Ruder 2018).
-        own: factors of groups that have another one.
+        own: factors of groups and parts that have another one.
+        parts: of groups; one without a factor of its own has that of its group.
     """
     own = own or {}
-    return {
+    factors = {
         w.path: own.get(name, decay**i) for i, (name, weights) in enumerate(groups) for w in weights
     }
+    return factors | {w.path: own[name] for name, weights in parts if name in own for w in weights}
 
 
 def make_optimizer(
@@ -110,11 +136,13 @@ def make_optimizer(
     groups: Sequence[tuple[str, Sequence[keras.Variable]]],
     others: Sequence[keras.Variable] = (),
     accumulate: int = 1,
+    parts: Sequence[tuple[str, Sequence[keras.Variable]]] = (),
 ) -> LayerwiseAdamW:
     """A fresh optimizer for one phase of ``steps`` updates, each from ``accumulate`` batches.
 
     Biases and normalisation weights (rank 1) are not decayed, nor is what learns beside the layer
-    groups (``others``): decay would pull learned weights of terms to 1.
+    groups (``others``): decay would pull learned weights of terms to 1. ``parts`` of groups may be
+    named in the rates, as groups are.
     """
     warmup = round(spec.warmup * steps)
     own = {name: rate / spec.learning_rate for name, rate in spec.rates.items()}
@@ -122,7 +150,7 @@ def make_optimizer(
         spec.learning_rate, spec.final_learning_rate, steps, warmup, spec.schedule, accumulate
     )
     optimizer = LayerwiseAdamW(
-        layer_factors(groups, spec.layer_decay, own) if spec.layer_decay < 1 or own else {},
+        layer_factors(groups, spec.layer_decay, own, parts) if spec.layer_decay < 1 or own else {},
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,

@@ -13,7 +13,7 @@ from tfdistil.distill.best_weights import BestWeights, Patience
 from tfdistil.distill.bound_stage import BoundStage
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.freezing import Phase, set_trainable
-from tfdistil.distill.optimizer import make_optimizer
+from tfdistil.distill.optimizer import make_optimizer, parts_of
 from tfdistil.distill.streams import Inputs, Stream, StreamBatches
 from tfdistil.recipe.schema.stages import PASSES, StageSpec
 
@@ -96,7 +96,12 @@ def run_stage(
         parameters = distiller.term_parameters
         distiller.compile(
             optimizer=make_optimizer(
-                spec.optimizer, planned, groups, [*parameters.values()], spec.accumulate
+                spec.optimizer,
+                planned,
+                groups,
+                [*parameters.values()],
+                spec.accumulate,
+                parts_of(student),
             ),
             jit_compile=False,
         )

@@ -66,6 +66,18 @@ class HeadedModel(keras.Model):
         """Groups of weights, top to bottom; every weight is in exactly one."""
         raise NotImplementedError
 
+    def rate_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """Parts of layer groups that may learn at a rate of their own.
+
+        They are the weights that heads have beside the scores, by the kind of head: ``crf`` for the
+        potentials.
+        """
+        found: dict[str, list[keras.Variable]] = {}
+        for signal, spec in self.head_specs.items():
+            if weights := self.heads[signal].weights:
+                found.setdefault(spec.kind, []).extend(weights)
+        return list(found.items())
+
     def _signals(
         self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
     ) -> dict[str, Any]:

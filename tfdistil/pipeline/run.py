@@ -23,6 +23,7 @@ from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.distill.bound_stage import bind_stage
+from tfdistil.distill.optimizer import check_rates
 from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
 from tfdistil.models.checks import check_models, check_tables, plain_students
@@ -30,7 +31,7 @@ from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.recipe.schema.models import EncoderSpec, FineTuneSpec
 from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
 from tfdistil.runs.folder import RunFolder, model_step
 from tfdistil.runs.run import Run
@@ -171,6 +172,8 @@ def check_stages(
             )
     sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
     for name in work.recipe.plan():
+        if isinstance(tuned := getattr(work.recipe.entries[name], "fine_tune", None), FineTuneSpec):
+            check_rates(tuned.rates, models[name].model, f"models.{name}.fine_tune.rates")
         for stage in work.recipe.stages_of(name):
             bind_stage(stage, models, sets, task, work.recipe.head_of(name))
     specs = work.recipe.entries

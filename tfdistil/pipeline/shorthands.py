@@ -16,6 +16,7 @@ from typing import Any
 from tfdistil.console.screen import ProgressBar
 from tfdistil.corpus.held_out import mlm_sets, sets_of
 from tfdistil.distill.fine_tuning import fine_tune
+from tfdistil.distill.optimizer import parts_of
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import label_terms
 from tfdistil.models.masked_language import copy_body, with_mlm_head
@@ -180,8 +181,8 @@ def _groups_of(stages: Sequence[StageSpec], model: Any) -> list[str] | None:
 
 
 def _optimizer_of(stage: StageSpec, model: Any) -> OptimizerSpec:
-    """The optimizer of a stage, with the rates of those layer groups that a model has."""
-    names = {name for name, _ in model.layer_groups()}
+    """The optimizer of a stage, with the rates of those layer groups and parts that a model has."""
+    names = {name for name, _ in [*model.layer_groups(), *parts_of(model)]}
     rates = {name: rate for name, rate in stage.optimizer.rates.items() if name in names}
     return stage.optimizer.model_copy(update={"rates": rates})
 

@@ -99,6 +99,9 @@ class FineTuneSpec(Part):
         "3e-4, 1e-3)",
     )
     layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
+    rates: dict[str, _Rate] = Field(
+        {}, description="layer group, or kind of head, to its own peak, as `rates` of an optimizer"
+    )
     warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
     updates: Updates = Field(
         6000, description="optimizer steps at the most, of the rate that is used"
@@ -118,7 +121,7 @@ class FineTuneSpec(Part):
     )
 
     @property
-    def rates(self) -> tuple[float, ...]:
+    def peaks(self) -> tuple[float, ...]:
         """The learning rates to try."""
         rate = self.learning_rate
         return rate if isinstance(rate, tuple) else (rate,)
