@@ -13,6 +13,7 @@ from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
 from tfdistil.distill.streams import RowStream
 from tfdistil.distill.terms import bind_terms, stream_key
+from tfdistil.distill.weighting import MOST
 from tfdistil.errors import RecipeError
 from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.students.bilstm import BiLSTMStudent
@@ -265,6 +266,19 @@ def test_uncertainty_weighting_is_equation_9(make_tagger, batch, task):
     assert loss_of(distiller, batches) == pytest.approx(equation, rel=1e-5)
     assert not {p.path for p in parameters.values()} & {w.path for w in student.weights}
     assert len(distiller.weights) == len(student.weights) + 3
+
+
+def test_learned_weights_stay_in_their_range(make_tagger, batch, task):
+    """The best weight of a loss that vanishes is infinite, and of one that grows it is 0."""
+    student = make_tagger().model
+    distiller = Distiller(student, bind(*SPECS, outputs=task.outputs), "uncertainty")
+    parameters = list(distiller.term_parameters.values())
+    distiller.compile(optimizer=keras.optimizers.SGD(1.0))
+    distiller.optimizer.build(parameters)
+    for gradient in (1e3, -1e3):
+        distiller.optimizer.apply([keras.ops.full((), gradient)] * 3)
+        expected = -np.sign(gradient) * np.log(MOST)
+        np.testing.assert_allclose([float(p) for p in parameters], expected, rtol=1e-6)
 
 
 def test_regularisers_of_the_student_are_added(make_tagger, batch, task):

@@ -108,6 +108,17 @@ def test_a_part_of_a_group_may_have_a_rate_of_its_own(rates):
         np.testing.assert_allclose(np.array(weight) - 1, -rate, rtol=1e-3)
 
 
+@pytest.mark.parametrize("rates", [{"terms": 1e-1}, {"group_0": 1e-1}, {}])
+def test_learned_weights_of_terms_may_have_a_rate_of_their_own(rates):
+    spec = OptimizerSpec(learning_rate=1e-3, schedule="constant", weight_decay=0.1, rates=rates)
+    (group,), other = groups((2, 3)), keras.Variable(0.0, name="log_weight")
+    weights = [*group[1], other]
+    optimizer = make_optimizer(spec, 10, [group], [other])
+    gradients = [keras.ops.ones(weight.shape) for weight in weights]
+    optimizer.apply_gradients(list(zip(gradients, weights, strict=True)))
+    np.testing.assert_allclose(float(other), -rates.get("terms", 1e-3), rtol=1e-3)
+
+
 def test_a_rate_of_its_own_rises_and_falls_with_the_others():
     spec = OptimizerSpec(
         learning_rate=1e-2, final_learning_rate=1e-3, schedule="linear", rates={"group_1": 1e-1}

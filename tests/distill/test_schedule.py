@@ -397,6 +397,7 @@ def term(**options) -> list[TermSpec]:
             {"optimizer": OptimizerSpec(rates={"heads": 0.1, "crf": 0.1})},
             "optimizer.rates names the layer groups ['crf']; the student has ['heads', 'inner'",
         ),
+        ({"optimizer": OptimizerSpec(rates={"terms": 0.1})}, "layer groups ['terms']; the student"),
         ({"terms": term(loss="logit_mse", stream="augmented")}, "draws from 'augmented', but"),
         (
             {"terms": term(loss="logit_mse", stream=["train", "nowhere"])},

@@ -11,10 +11,11 @@ from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.objectives import Align
-from tfdistil.distill.optimizer import check_rates
+from tfdistil.distill.optimizer import TERMS, check_rates
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
+from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.errors import RecipeError
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
@@ -220,7 +221,9 @@ def _phases(
 ) -> tuple[Phase, ...]:
     """The phases of the stage; where all groups train at once, what terms reach does not matter."""
     groups = [name for name, _ in student.model.layer_groups()]
-    check_rates(spec.optimizer.rates, student.model, f"stage {spec.name!r}: optimizer.rates")
+    learn = WEIGHTINGS[spec.weighting].parameters or any(t.objective.parameters for t in terms)
+    place, beside = f"stage {spec.name!r}: optimizer.rates", [TERMS] if learn else []
+    check_rates(spec.optimizer.rates, student.model, place, beside)
     if spec.groups is None and spec.unfreeze == "at_once":
         return tuple(phases(spec, groups))
     rows = encode_rows(examples[:1], student.featurizer, task)

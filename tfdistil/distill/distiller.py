@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -64,16 +64,19 @@ class Distiller(TrainStep, keras.Model):
                 name=name,
                 shape=(),
                 initializer=keras.initializers.Constant(start.get(name, begins)),
+                constraint=constraint,
             )
             for term in terms
-            for name, begins in self._parameters_of(term).items()
+            for name, begins, constraint in self._parameters_of(term)
         }
         self.term_means = [keras.metrics.Mean(name=term.label) for term in terms]
 
-    def _parameters_of(self, term: Term) -> dict[str, float]:
-        """What a term learns, as ``<label>.<parameter>``, and where it begins."""
-        own = {**term.objective.parameters, **self.weighting.parameters}
-        return {f"{term.label}.{name}": begins for name, begins in own.items()}
+    def _parameters_of(self, term: Term) -> Iterator[tuple[str, float, Any]]:
+        """What a term learns, as ``<label>.<parameter>``, where it begins and its constraint."""
+        for name, begins in term.objective.parameters.items():
+            yield f"{term.label}.{name}", begins, None
+        for name, begins in self.weighting.parameters.items():
+            yield f"{term.label}.{name}", begins, self.weighting.constraint
 
     def _values(self, term: Term, names: Iterable[str]) -> dict[str, Any]:
         """Those of a term's parameters, as keyword arguments."""

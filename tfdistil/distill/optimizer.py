@@ -87,24 +87,31 @@ class LayerwiseAdamW(AdamUpdate):
         super().update_step(gradient, variable, learning_rate * factor)
 
 
+TERMS = "terms"
+"""In the rates: what the terms of a stage learn beside the student, such as their weights."""
+
+
 def parts_of(student: Any) -> list[tuple[str, Sequence[keras.Variable]]]:
     """What a student's layer groups have parts of that may learn at a rate of their own."""
     declared: Callable[[], Any] | None = getattr(student, "rate_groups", None)
     return [] if declared is None else declared()
 
 
-def check_rates(rates: Mapping[str, float], student: Any, place: str) -> None:
-    """Make sure that a student has what rates are given for.
+def check_rates(
+    rates: Mapping[str, float], student: Any, place: str, beside: Sequence[str] = ()
+) -> None:
+    """Make sure that there is what rates are given for.
 
     Args:
         rates: by layer group, or part of one.
         student: has `layer_groups`, and `rate_groups` where these have parts.
         place: of the rates in the recipe.
+        beside: what learns beside the student.
 
     Raises:
-        RecipeError: it has not.
+        RecipeError: there is not.
     """
-    known = [name for name, _ in [*student.layer_groups(), *parts_of(student)]]
+    known = [*(name for name, _ in [*student.layer_groups(), *parts_of(student)]), *beside]
     if unknown := [name for name in rates if name not in known]:
         raise RecipeError(f"{place} names the layer groups {unknown}; the student has {known}")
 
@@ -141,8 +148,8 @@ def make_optimizer(
     """A fresh optimizer for one phase of ``steps`` updates, each from ``accumulate`` batches.
 
     Biases and normalisation weights (rank 1) are not decayed, nor is what learns beside the layer
-    groups (``others``): decay would pull learned weights of terms to 1. ``parts`` of groups may be
-    named in the rates, as groups are.
+    groups (``others``, in the rates `TERMS`): decay would pull learned weights of terms to 1.
+    ``parts`` of groups may be named in the rates, as groups are.
     """
     warmup = round(spec.warmup * steps)
     own = {name: rate / spec.learning_rate for name, rate in spec.rates.items()}
@@ -150,7 +157,9 @@ def make_optimizer(
         spec.learning_rate, spec.final_learning_rate, steps, warmup, spec.schedule, accumulate
     )
     optimizer = LayerwiseAdamW(
-        layer_factors(groups, spec.layer_decay, own, parts) if spec.layer_decay < 1 or own else {},
+        layer_factors(groups, spec.layer_decay, own, [*parts, (TERMS, others)])
+        if spec.layer_decay < 1 or own
+        else {},
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,

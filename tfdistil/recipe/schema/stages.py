@@ -79,7 +79,8 @@ class OptimizerSpec(Part):
         {},
         description="layer group to its own learning rate after the warm-up, instead of "
         "`learning_rate` and `layer_decay`; it falls as theirs does. `crf`: the potentials of the "
-        "`crf` heads, a part of the group `heads`",
+        "`crf` heads, a part of the group `heads`; `terms`: the weights that `weighting: "
+        "uncertainty` learns",
     )
     weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
