@@ -5,9 +5,19 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from tfdistil.printable import listed, shown
+
+
+class Between(NamedTuple):
+    """A range of numbers, both ends in it, as a hint: ``Annotated[int, Between(1, 32)]``."""
+
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"from {self.least:g} to {self.most:g}"
 
 
 def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> str | None:
@@ -17,7 +27,7 @@ def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> st
         function: has every option among its parameters; one without a hint takes anything.
         options: by name.
     """
-    hints = get_type_hints(function)
+    hints = get_type_hints(function, include_extras=True)
     for name, value in options.items():
         hint = hints.get(name, Any)
         if not fits(value, hint):
@@ -52,6 +62,8 @@ def wrong_call(
 
 
 def _described(hint: Any) -> str:
+    if get_origin(hint) is Annotated:
+        return f"{_described(get_args(hint)[0])} {get_args(hint)[1]}"
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(repr, get_args(hint)))
     return hint.__name__ if isinstance(hint, type) else str(hint)
@@ -62,6 +74,9 @@ def fits(value: Any, hint: Any) -> bool:
     if hint is Any:
         return True
     origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind, limits = arguments
+        return fits(value, kind) and limits.least <= value <= limits.most
     if origin in (Union, types.UnionType):
         return any(fits(value, part) for part in arguments)
     if origin is Literal:

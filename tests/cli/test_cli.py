@@ -293,6 +293,7 @@ def test_init_with_crf_heads(task, student, data, tmp_path, monkeypatch):
     train = str(data / FILES[task][0])
     options = ["--student", student, "--head", "crf", "new.yaml"]
     assert main(["init", "--task", task, "--train", train, *options]) == 0
+    assert not re.search(r"[&*]id\d", Path("new.yaml").read_text("utf-8"))  # no anchors
     recipe = load_recipe("new.yaml")
     check_models(recipe, tmp_path)
     heads = [recipe.root_spec(name).heads for name in ("teacher", "student")]

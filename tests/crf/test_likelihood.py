@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from tfdistil.crf import decoding
 from tfdistil.crf.chain import constrained
 from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
 from tfdistil.crf.likelihood import (
+    are_legal,
     log_marginals,
     log_partition,
     log_probabilities,
@@ -53,6 +56,18 @@ def test_scores_and_probabilities_of_paths(scheme):
     for i, text in enumerate(texts):
         np.testing.assert_allclose(scores[i], text.scores[picked[i]], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(log_p[i], text.log_p[picked[i]], rtol=1e-5, atol=1e-5)
+
+
+@every_scheme
+def test_a_path_is_legal_by_its_steps(scheme):
+    batch = random_batch(2, [3, 1, 0, 2], scheme, words=4)
+    labels = len(batch.potentials[0])
+    every = np.array([*product(range(labels), repeat=4)], "int32")
+    tags = np.broadcast_to(every, (4, *every.shape))
+    found = np.asarray(are_legal(batch.potentials, tags, batch.mask))
+    for own, length, text in zip(found, batch.lengths, batch.texts(), strict=True):
+        legal = {*map(tuple, text.paths)}
+        assert own.tolist() == [tuple(path[:length]) in legal for path in every]
 
 
 @every_scheme

@@ -198,6 +198,18 @@ def test_a_batch_without_words_loses_nothing():
             assert (gradient == 0).all()
 
 
+def test_improbable_labels_are_not_forbidden_ones():
+    """200 words, another label ahead by 26 on each: 5200 nats, more than `IMPOSSIBLE` / 2."""
+    emissions = np.zeros((1, 200, 2), "float32")
+    emissions[:, :, 1] = 26
+    gold, mask = np.zeros((1, 200), "int32"), np.ones((1, 200), "int32")
+    batch = Batch(emissions, np.zeros((4, 2), "float32"), mask)
+    loss = lambda e, p: crf_nll(e, p, gold, mask)  # noqa: E731
+    assert float(loss(emissions, batch.potentials)) == pytest.approx(5200, rel=1e-5)
+    of_emissions, _ = gradients(loss, batch)
+    np.testing.assert_allclose(of_emissions[0], [[-1, 1]] * 200, atol=1e-5)
+
+
 def test_a_student_far_off_has_finite_losses_and_gradients():
     _, student, best = teacher_and_student("iob2", 3)
     student.emissions[:] *= 200

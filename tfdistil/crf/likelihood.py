@@ -15,6 +15,7 @@ from tfdistil.crf.chain import (
     prefix_sums,
     suffix_sums,
 )
+from tfdistil.crf.constraints import is_forbidden
 
 
 def path_scores(emissions: Any, potentials: Any, tags: Any, mask: Any) -> Any:
@@ -52,6 +53,22 @@ def log_probabilities(emissions: Any, potentials: Any, tags: Any, mask: Any) -> 
     chain = make_chain(centered(emissions), potentials, mask)
     tags, before = in_chain(chain, tags, mask)
     return ops.sum(pick(log_onward(chain, before), tags), axis=-1)
+
+
+def are_legal(potentials: Any, tags: Any, mask: Any) -> Any:
+    """Whether no step of a path is forbidden, bool ``[B, K]``.
+
+    The probability of a legal path may be as small as that of a forbidden one; its steps tell.
+
+    Args:
+        potentials, tags, mask: as of `path_scores`.
+    """
+    steps = make_chain(ops.zeros((1, 1, ops.shape(potentials)[-1])), potentials, mask[:1, :1]).steps
+    outside = ops.shape(steps)[-1] - 1
+    tags = ops.where(ops.expand_dims(mask, 1) > 0, ops.maximum(tags, 0), outside)
+    around = ops.pad(tags, [[0, 0], [0, 0], [1, 1]], constant_values=outside)
+    taken = ops.take(ops.reshape(steps, (-1,)), around[..., :-1] * (outside + 1) + around[..., 1:])
+    return ops.logical_not(ops.any(is_forbidden(taken), axis=-1))
 
 
 def log_marginals(emissions: Any, potentials: Any, mask: Any) -> Any:

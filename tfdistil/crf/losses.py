@@ -12,8 +12,7 @@ from typing import Any
 
 from keras import ops
 
-from tfdistil.crf.constraints import is_forbidden
-from tfdistil.crf.likelihood import log_marginals, log_probabilities
+from tfdistil.crf.likelihood import are_legal, log_marginals, log_probabilities
 from tfdistil.crf.residual import are_listed, listed_and_rest
 
 
@@ -44,8 +43,9 @@ def crf_nll(emissions: Any, potentials: Any, tags: Any, mask: Any) -> Any:
             negative one is not counted, nor is one whose labels are forbidden, such as a window
             that begins within an entity.
     """
-    log_p = log_probabilities(emissions, potentials, ops.expand_dims(tags, 1), mask)[:, 0]
-    legal = ops.cast(ops.logical_not(is_forbidden(log_p)), "float32")
+    paths = ops.expand_dims(tags, 1)
+    log_p = log_probabilities(emissions, potentials, paths, mask)[:, 0]
+    legal = ops.cast(are_legal(potentials, paths, mask)[:, 0], "float32")
     return _mean(-log_p, legal * counted_texts(mask, tags))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -157,6 +157,7 @@ def load_encoder(
                     "one, whose rows can be put in order; give the labels as the file has them"
                 )
             required |= extra
+            _check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
         if "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None):
             required |= pooler_tensors(encoder)
@@ -243,6 +244,16 @@ def _kept_heads(
             )
         kept[name] = [theirs.index(label) for label in ours]
     return kept
+
+
+def _check_kind(kind: str, head: str, others: Collection[str], folder: Path) -> None:
+    """Refuse a head that would leave weights of its own in the file."""
+    if left := sorted(name for name in others if name.startswith(f"heads.{head}.")):
+        raise CheckpointError(
+            f"{folder} has {', '.join(left)}, which a {kind} head has no use for; give the head "
+            "the kind that it was saved with, such as heads: {logits: crf}, or start a new "
+            "classifier with fresh_heads"
+        )
 
 
 def _bare_names(tensors: TensorFile, config: EncoderConfig, folder: Path) -> dict[str, str]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tfdistil.heads.spec import HeadKinds, HeadSpec
 from tfdistil.options import wrong_call
+from tfdistil.printable import listed
 from tfdistil.registry import entering
 
 
@@ -138,8 +139,11 @@ def specs_of(
         kind = given.get("kind", "linear")
         if (wrong := wrong_call(makers, "kind of head", kind, options, given=3)) is not None:
             raise ValueError(f"head {name!r}: {wrong}")
-        for output, spec in HEADS[kind].outputs(outputs, vocabulary).items():
-            fits = spec.level in HEADS[kind].levels
+        scored, levels = HEADS[kind].outputs(outputs, vocabulary), HEADS[kind].levels
+        if scored and not any(spec.level in levels for spec in scored.values()):
+            raise ValueError(f"head {name!r}: a {kind} head is for labels of {listed(levels)}s")
+        for output, spec in scored.items():
+            fits = spec.level in levels
             found[f"{name}/{output}"] = spec._replace(kind=kind, options=options) if fits else spec
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from tfdistil.models.graph import Models
 from tfdistil.models.inputs import check_table
 from tfdistil.models.origins import checked_heads, resolved
 from tfdistil.models.record import ModelRecord
+from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
 from tfdistil.students import student_class
@@ -65,6 +66,33 @@ def check_tables(recipe: Recipe, models: Mapping[str, ModelRecord], base: Path) 
                 check_table(resolved(spec, base).embedding, width)
             except ValueError as error:
                 raise RecipeError(f"models.{name}: {error}") from None
+
+
+def check_taught(recipe: Recipe, name: str, record: ModelRecord, read: Collection[str]) -> None:
+    """Refuse a teacher whose heads are new and never trained.
+
+    Args:
+        recipe: says whether it is trained.
+        name: of the teacher.
+        record: as it is before training.
+        read: signals of it that students learn from.
+
+    Raises:
+        RecipeError: what students would learn from are random weights.
+    """
+    spec = recipe.entries[name]
+    tuned = getattr(spec, "fine_tune", False) is not False or recipe.stages_of(name)
+    report = getattr(record.model, "load_report", None)
+    if tuned or report is None:
+        return
+    heads = tuple(f"{head}/" for head in record.model.head_kinds)
+    fresh = [part for part in report.fresh if "head" in part]
+    if fresh and any(signal.startswith(heads) for signal in read):
+        raise RecipeError(
+            f"models.{name}: {report.source} has no trained {listed(fresh)}, and with fine_tune: "
+            "false nothing trains it; leave fine_tune out, or give the heads the kind that they "
+            "were saved with"
+        )
 
 
 def plain_students(recipe: Recipe) -> Recipe:

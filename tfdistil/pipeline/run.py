@@ -26,7 +26,7 @@ from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.optimizer import check_rates
 from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
-from tfdistil.models.checks import check_models, check_tables, plain_students
+from tfdistil.models.checks import check_models, check_tables, check_taught, plain_students
 from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
@@ -175,6 +175,9 @@ def check_stages(
         if isinstance(tuned := getattr(work.recipe.entries[name], "fine_tune", None), FineTuneSpec):
             check_rates(tuned.rates, models[name].model, f"models.{name}.fine_tune.rates")
         for stage in work.recipe.stages_of(name):
-            bind_stage(stage, models, sets, task, work.recipe.head_of(name))
+            bound = bind_stage(stage, models, sets, task, work.recipe.head_of(name))
+            if stage.teacher is not None:
+                read = {signal for term in bound.terms for signal in term.teacher}
+                check_taught(work.recipe, stage.teacher, models[stage.teacher], read)
     specs = work.recipe.entries
     return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from tfdistil.errors import RecipeError
@@ -50,5 +51,6 @@ def _terms(task: str, terms: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     found: list[dict[str, Any]] = []
     for term in terms:
         found.append({**term, "loss": LOSSES[term["loss"]], "output": words})
-        found += [{**term, "output": other} for other in others]
+        # A list in two terms would be an anchor in the file.
+        found += [{**deepcopy(dict(term)), "output": other} for other in others]
     return found
