@@ -77,6 +77,7 @@ class Rows:
         token_counts: tokens of each example over all its windows, int64 ``[examples]``.
         padding: the value of padding for each model input.
         texts: the words of each example.
+        longest: positions that the model reads at the most.
     """
 
     windows: tuple[Window, ...]
@@ -86,6 +87,7 @@ class Rows:
     token_counts: np.ndarray
     padding: dict[str, int]
     texts: tuple[Sequence[str], ...]
+    longest: int
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -100,7 +102,8 @@ class Rows:
 
         Args:
             rows: which rows, in the order of the batch.
-            multiple: lengths are rounded up to a multiple of it, so that few shapes occur.
+            multiple: lengths are rounded up to a multiple of it, so that few shapes occur; not
+                beyond `longest`.
 
         Returns:
             The model's inputs ``[B, T]`` or ``[B, T, n]`` in the featurizer's dtypes,
@@ -108,7 +111,7 @@ class Rows:
             int32.
         """
         windows = [self.windows[row] for row in rows]
-        time = _round_up(max(w.length for w in windows), multiple)
+        time = min(_round_up(max(w.length for w in windows), multiple), self.longest)
         tokens = _round_up(max(len(w.tokens) for w in windows), multiple)
         batch = {
             name: _pad([w.inputs[name] for w in windows], time, value)
@@ -200,6 +203,7 @@ def encode_rows(examples: Sequence[Example], featurizer: Featurizer, task: Task 
         np.array(token_counts, np.int64),
         featurizer.padding,
         tuple(example.words for example in examples),
+        featurizer.max_length,
     )
 
 

@@ -110,6 +110,7 @@ def concatenate_rows(parts: Sequence[Rows]) -> Rows:
         np.concatenate([p.token_counts for p in parts]),
         parts[0].padding,
         tuple(text for p in parts for text in p.texts),
+        parts[0].longest,
     )
 
 
