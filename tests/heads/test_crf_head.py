@@ -39,20 +39,20 @@ data: {demo: {kind: TASK, languages: [en], train: 60, dev: 8, test: 5, transfer:
 models:
   teacher:
     scratch: {layers: 2, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 300}
-    heads: {logits: {kind: crf, deviation: 1.0}}
+    heads: {logits: crf}
     max_length: 48
   student:
     kind: bilstm
     hidden_dim: 6
     embedding: {dim: 8}
-    heads: {labels: {kind: crf, deviation: 2.0}, logits: linear}
+    heads: {labels: crf, logits: linear}
   hashed:
     kind: pqrnn
     bottleneck: 4
     layers: 1
     state: 3
     hashing: {families: {murmur: 8}}
-    heads: {labels: {kind: crf, deviation: 1.0}}
+    heads: {labels: crf}
 distill:
   - {name: one, terms: [{loss: cross_entropy}]}
   - {name: two, student: hashed, terms: [{loss: cross_entropy}]}
@@ -67,9 +67,11 @@ def models(task="tags", text=RECIPE) -> Models:
 @pytest.fixture(scope="module")
 def made() -> Models:
     found = models()
-    for name in ("teacher", "student"):
-        for weight in found[name].model.weights:  # with an opinion
+    for name, head in HEAD.items():
+        for weight in found[name].model.weights if name != "hashed" else ():  # with an opinion
             weight.assign(weight * 4)
+        steps = found[name].model.heads[f"{head}/tags"].steps
+        steps.assign(np.random.default_rng(0).normal(scale=4, size=steps.shape))
     return found
 
 
@@ -161,14 +163,12 @@ def test_what_iob2_forbids_is_impossible_in_training_too(made):
         legal = np.concatenate([follow, start[None], np.ones((1, len(labels)), bool)])
         np.testing.assert_array_equal(found == IMPOSSIBLE, ~legal)
         assert np.abs(found[legal]).max() < 100
-    free = models(
-        text=RECIPE.replace("{kind: crf, deviation", "{kind: crf, constrained: false, deviation")
-    )
+    free = models(text=RECIPE.replace("labels: crf}", "labels: {kind: crf, constrained: false}}"))
     assert np.abs(np.asarray(free["hashed"].model.heads["labels/tags"].potentials)).max() < 100
 
 
 def test_a_new_one_answers_as_a_linear_head_does():
-    found = models(text=RECIPE.replace("deviation: 1.0", "deviation: 0.0"))
+    found = models()
     record, task = found["hashed"], found.corpus.task
     predictor = Predictor(record.model, task, "labels")
     rows = encode_rows(found.corpus.dev, record.featurizer, None)
@@ -243,12 +243,20 @@ def test_outputs_it_is_not_for_have_a_linear_head():
 def test_unknown_kinds_and_options_are_errors_of_the_recipe():
     for old, new, says in (
         (
-            "logits: {kind: crf",
-            "logits: {kind: crv",
+            "logits: crf",
+            "logits: crv",
             "models.teacher.heads: head 'logits': unknown kind",
         ),
-        ("deviation: 2.0", "depth: 2", "models.student: head 'labels': crf has no option depth"),
-        ("deviation: 2.0", "deviation: x", "option 'deviation' is 'x', expected float"),
+        (
+            "crf, logits",
+            "{kind: crf, depth: 2}, logits",
+            "models.student: head 'labels': crf has no option depth",
+        ),
+        (
+            "crf, logits",
+            "{kind: crf, constrained: 2}, logits",
+            "option 'constrained' is 2, expected bool",
+        ),
     ):
         recipe = parse_recipe(YAML().load(RECIPE.replace("TASK", "tags").replace(old, new)))
         with pytest.raises(RecipeError, match=says):

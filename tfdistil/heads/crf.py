@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -27,7 +26,6 @@ class CrfHead(Head):
         size: L.
         name: of the layer.
         constrained: forbid what IOB2 forbids, in training and in decoding.
-        deviation: of fresh potentials; at 0 a new head says what a linear one says.
         labels: their names, in the order of scores; the task's.
     """
 
@@ -41,14 +39,13 @@ class CrfHead(Head):
         size: int,
         name: str,
         constrained: bool = True,
-        deviation: float = 0.0,
         labels: Sequence[str] = (),
     ):
         super().__init__(size, name)
         if labels and len(labels) != size:
             raise ValueError(f"{len(labels)} labels for {size} scores")
-        fresh = keras.initializers.RandomNormal(stddev=deviation, seed=0)
-        self.steps = self.add_weight((size + 2, size), fresh, name="potentials")
+        # At 0 a new head says what a linear one says.
+        self.steps = self.add_weight((size + 2, size), "zeros", name="potentials")
         self.legal: np.ndarray | None = None
         if constrained and labels:
             self.legal = legal_steps(*allowed_transitions(labels))
