@@ -24,12 +24,15 @@ class SignalModel(Protocol):
       reads ``tokens`` and ``token_mask`` of the batch itself);
     - ``sequence``: ``[B, ...]``, one per text;
     - ``model``: no batch axis, the same for every text (a CRF's transitions);
-    - ``window``: anything else, such as attention maps; for terms that align on subwords alone.
+    - ``window``: anything else, such as attention maps; for terms that align on subwords alone;
+    - ``derived``: not returned, but made of others once the windows of a text are joined; for
+      teachers alone. ``derivations(names)`` of the model gives what makes them, for each a
+      `tfdistil.heads.derivation.Derivation`.
 
     A text longer than a window has a signal from each, which are joined as `JOINS` says for the
     level. A model of which that is not true for all signals has a method ``join(signal)``: it gives
-    another `Join`, or None for one that cannot be joined, such as the best paths of two halves,
-    which are not those of the whole.
+    another `Join`, or None for one that cannot be joined. The best paths of two halves are not
+    those of the whole, so a CRF's are derived.
     """
 
     def __call__(self, inputs: Mapping[str, Any], training: bool = False) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from keras import ops
 
 from tfdistil.crf.chain import constrained
 from tfdistil.crf.constraints import legal_steps
+from tfdistil.heads.best_paths import BestPathSignals, best_paths
 from tfdistil.heads.kinds import Head, head_kind
 from tfdistil.tasks.iob2 import allowed_transitions
 
@@ -20,7 +21,8 @@ class CrfHead(Head):
     """Scores of words and of steps between them: a distribution over label paths.
 
     The signal ``potentials``, float32 ``[L + 2, L]``, is the same for every text (see
-    `tfdistil.crf`). Paths are over the words of a text: Zhou et al. 2021, Section 3.
+    `tfdistil.crf`). Paths are over the words of a text: Zhou et al. 2021, Section 3. The K best of
+    them are derived signals, see `BestPathSignals`.
 
     Args:
         size: L.
@@ -60,6 +62,10 @@ class CrfHead(Head):
         """The potentials."""
         del scores, inputs
         return {"potentials": self.potentials}
+
+    def derivation(self, signal: str, names: Sequence[str]) -> BestPathSignals | None:
+        """The K best paths."""
+        return best_paths(signal, names, self.size)
 
     def constants(self) -> dict[str, np.ndarray]:
         """The potentials."""

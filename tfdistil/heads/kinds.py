@@ -6,12 +6,13 @@ name in `tfdistil.tasks.decoders`, which the file for the device names, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import keras
 import numpy as np
 
+from tfdistil.heads.derivation import Derivation
 from tfdistil.heads.spec import HeadKinds, HeadSpec
 from tfdistil.options import wrong_call
 from tfdistil.printable import listed
@@ -74,6 +75,19 @@ class Head(keras.layers.Layer):
         """
         del scores, inputs
         return {}
+
+    def derivation(self, signal: str, names: Sequence[str]) -> Derivation | None:
+        """How signals of whole texts are made of the scores and of `extra`.
+
+        Args:
+            signal: of the scores.
+            names: those that are asked for, of this head or not.
+
+        Returns:
+            What gives those of the names that are this head's; None where there are none.
+        """
+        del signal, names
+        return None
 
     def constants(self) -> dict[str, np.ndarray]:
         """What the decoder needs beside the scores, by the names of its arguments."""

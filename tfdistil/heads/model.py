@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from tfdistil.heads.derivation import Derivation
 from tfdistil.heads.kinds import make_heads, specs_of
 from tfdistil.heads.spec import Level, check_heads, check_outputs
 
@@ -116,9 +117,16 @@ class HeadedModel(keras.Model):
             KeyError: the model has no such signal.
         """
         levels = self._levels()
-        if signal not in levels:
-            raise KeyError(f"no signal {signal!r}; this model gives {', '.join(levels)}")
-        return levels[signal]
+        if signal in levels:
+            return levels[signal]
+        if self.derivations([signal]):
+            return "derived"
+        raise KeyError(f"no signal {signal!r}; this model gives {', '.join(levels)}")
+
+    def derivations(self, names: Sequence[str]) -> list[Derivation]:
+        """What makes those of some signals that no call returns, of all that its heads derive."""
+        found = (head.derivation(signal, names) for signal, head in self.heads.items())
+        return [derivation for derivation in found if derivation is not None]
 
     def outputs_of(self, head: str) -> tuple[str, ...]:
         """The outputs that a head scores.
