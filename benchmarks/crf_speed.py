@@ -35,12 +35,16 @@ class Speed:
 
 
 class Given(NamedTuple):
-    """What an operation reads: a student's scores, a teacher's, and the teacher's best paths."""
+    """What an operation reads: a student's scores, a teacher's, and the teacher's best paths.
+
+    ``theirs`` are the teacher's potentials, with the numbers of the student's.
+    """
 
     emissions: Any
     potentials: Any
     mask: Any
     teacher: Any
+    theirs: Any
     best: BestPaths
 
 
@@ -68,7 +72,9 @@ def operations(labels: int, k: int) -> dict[str, Callable[[Given], Any]]:
         tf.TensorSpec((None,), tf.int32),
     )
     potentials = tf.TensorSpec((labels + 2, labels))
-    given = Given(scores, potentials, tf.TensorSpec((None, None), tf.int32), scores, best)
+    given = Given(
+        scores, potentials, tf.TensorSpec((None, None), tf.int32), scores, potentials, best
+    )
 
     def compiled(call: Callable[[Given], Any]) -> Callable[[Given], Any]:
         return tf.function(call, input_signature=[given])
@@ -91,13 +97,16 @@ def operations(labels: int, k: int) -> dict[str, Callable[[Given], Any]]:
         "sequence cross-entropy": trained(
             lambda g: losses.sequence_cross_entropy(g.emissions, g.potentials, *g.best, g.mask)
         ),
+        f"the same, its {k} best paths found in the step": trained(
+            lambda g: losses.sequence_cross_entropy(
+                g.emissions, g.potentials, *k_best(g.teacher, g.theirs, g.mask, k), g.mask
+            )
+        ),
         "fuzzy cross-entropy": trained(
             lambda g: losses.fuzzy_cross_entropy(g.emissions, g.potentials, *g.best, g.mask)
         ),
         "token marginals": trained(
-            lambda g: losses.token_marginals(
-                g.emissions, g.potentials, g.teacher, tf.stop_gradient(g.potentials), g.mask
-            )
+            lambda g: losses.token_marginals(g.emissions, g.potentials, g.teacher, g.theirs, g.mask)
         ),
         "token emissions": trained(
             lambda g: losses.token_emissions(g.emissions, g.teacher, g.mask)
@@ -126,7 +135,7 @@ def measure(lengths: list[int], batch: int, labels: int, k: int, rounds: int) ->
         emissions, potentials, mask = sentences(batch, words, labels)
         teacher, *_ = sentences(batch, words, labels, seed=14)
         best = k_best(teacher, potentials, mask, k)
-        tensors = map(tf.constant, (emissions, potentials, mask, teacher))
+        tensors = map(tf.constant, (emissions, potentials, mask, teacher, potentials))
         given = Given._make([*tensors, best])
         for name, call in made.items():
             rates[name][words] = batch / _best(partial(call, given), rounds)

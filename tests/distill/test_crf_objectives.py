@@ -13,6 +13,7 @@ from tests.crf.oracle import enumerate_paths
 from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.distill.terms import bind_terms
+from tfdistil.heads.best_paths import PARTS, best_paths
 from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.tasks import IntentSlots, Tags
 
@@ -37,9 +38,18 @@ def paths_of(crf):
     return [enumerate_paths(emissions[i, :n], potentials) for i, n in enumerate(LENGTHS) if n]
 
 
-def value(name, *arguments, **options):
-    inputs = [[ops.convert_to_tensor(part) for part in crf] for crf in arguments]
-    return float(OBJECTIVES[name].function(*inputs, mask=ops.convert_to_tensor(MASK), **options))
+def value(name, *arguments):
+    inputs = [[ops.convert_to_tensor(part) for part in given] for given in arguments]
+    return float(OBJECTIVES[name].function(*inputs, mask=ops.convert_to_tensor(MASK)))
+
+
+def lists(k):
+    """The teacher's best paths as a batch has them."""
+    names = [f"x/{part}/{k}" for part in PARTS]
+    derivation = best_paths("x", names, L)
+    made = derivation.make(THEIRS, MASK)
+    found = derivation.select({name: np.asarray(array) for name, array in made.items()})
+    return [found[name] for name in names]
 
 
 def test_gold_labels_count_where_all_of_a_text_are_known():
@@ -75,13 +85,15 @@ def test_hard_labels_are_gold_or_else_the_teachers_best_path():
     expected = [-pairs[0][0].log_p_of(GOLD[0]), -own.log_p_of(theirs.paths[0])]
     kind = OBJECTIVES["hard_label_nll"]
     target, mask = map(ops.convert_to_tensor, (GOLD, MASK))
-    crfs = [[ops.convert_to_tensor(part) for part in crf] for crf in (OWN, THEIRS)]
-    assert float(kind.function(*crfs, target, mask)) == pytest.approx(np.mean(expected), rel=1e-5)
+    signals = [*map(ops.convert_to_tensor, OWN)], lists(1)[0]
+    assert float(kind.function(*signals, target, mask)) == pytest.approx(
+        np.mean(expected), rel=1e-5
+    )
     assert float(kind.count(mask, target)) == 2
     # Without any gold it is the best path of each.
     expected = np.mean([-own.log_p_of(theirs.paths[0]) for own, theirs in pairs])
     none = ops.full_like(target, -1)
-    assert float(kind.function(*crfs, none, mask)) == pytest.approx(expected, rel=1e-5)
+    assert float(kind.function(*signals, none, mask)) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [1, 5, 90])
@@ -94,7 +106,7 @@ def test_best_paths_and_the_mass_of_all_others(k):
         sequence.append(-(p * np.log(q)).sum() - left)
         fuzzy.append(-p.sum() * np.log(q.sum()) - left)
     for name, values in (("sequence_cross_entropy", sequence), ("fuzzy_cross_entropy", fuzzy)):
-        found = value(name, OWN, THEIRS, k=k)
+        found = value(name, OWN, lists(k))
         assert found == pytest.approx(np.mean(values), rel=1e-4, abs=1e-5), name
 
 
@@ -111,12 +123,20 @@ def test_single_labels_by_marginals_and_by_emissions():
     assert float(found) == pytest.approx(np.mean(emissions), rel=1e-5)
 
 
-def test_terms_read_emissions_and_potentials_of_one_output():
+def test_terms_read_scores_of_the_student_and_lists_of_the_teacher():
     task = IntentSlots(["O", "B-a", "I-a"], ["x", "y"])
     spec = TermSpec(loss="sequence_cross_entropy", output="slots", k=3)
     (term,) = bind_terms([spec], task.outputs)
     assert term.student == ("labels/slots", "labels/slots/potentials")
-    assert term.teacher == ("logits/slots", "logits/slots/potentials")
-    assert term.options == {"k": 3}
-    (term,) = bind_terms([TermSpec(loss="crf_nll")], Tags(["O", "B-a"]).outputs)
+    assert term.teacher == tuple(
+        f"logits/slots/{part}/3"
+        for part in ("paths", "path_log_p", "path_log_residual", "path_count")
+    )
+    assert term.options == {}
+    tags = Tags(["O", "B-a"]).outputs
+    (term,) = bind_terms([TermSpec(loss="fuzzy_cross_entropy")], tags)
+    assert term.teacher[0] == "logits/tags/paths/10"  # K is 10 where a term does not say it
+    (term,) = bind_terms([TermSpec(loss="hard_label_nll")], tags)
+    assert term.teacher == ("logits/tags/paths/1",)
+    (term,) = bind_terms([TermSpec(loss="crf_nll")], tags)
     assert (term.teacher, term.target) == ((), "tags")

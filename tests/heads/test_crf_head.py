@@ -16,6 +16,7 @@ from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.data.example import Example
+from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
@@ -28,7 +29,7 @@ from tfdistil.models.record import load_model, save_model
 from tfdistil.models.transforms import apply_transform
 from tfdistil.pipeline.run import check_stages
 from tfdistil.recipe.loading import parse_recipe
-from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec
+from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 from tfdistil.runtime import Runtime
 from tfdistil.tasks.decoders import DECODERS
 from tfdistil.tasks.iob2 import allowed_transitions
@@ -110,6 +111,9 @@ def test_its_signals_are_those_of_the_model(made, name):
     assert tuple(found) == record.model.signals()
     assert record.model.level(f"{head}/tags") == "subword"
     assert record.model.level(f"{head}/tags/potentials") == "model"
+    assert record.model.level(f"{head}/tags/path_count/7") == "derived"
+    with pytest.raises(KeyError, match="no signal"):
+        record.model.level(f"{head}/tags/paths/0")
     labels = len(made.corpus.task.outputs[0].labels)
     assert found[f"{head}/tags/potentials"].shape == (labels + 2, labels)
     # What a device feeds has no tokens; the scores are the same.
@@ -141,6 +145,7 @@ def test_saved_loaded_and_changed_it_is_the_same_head(made, name, tmp_path):
     _, expected = signals(record, made.corpus.dev, task)
     save_model(record, task, tmp_path / "saved")
     again = load_model(tmp_path / "saved")
+    assert dict(again.model.head_kinds) == dict(record.model.head_kinds)  # a key of what is stored
     _, found = signals(again, made.corpus.dev, task)
     assert list(found) == list(expected)
     for signal, value in expected.items():
@@ -165,6 +170,45 @@ def test_what_iob2_forbids_is_impossible_in_training_too(made):
         assert np.abs(found[legal]).max() < 100
     free = models(text=RECIPE.replace("labels: crf}", "labels: {kind: crf, constrained: false}}"))
     assert np.abs(np.asarray(free["hashed"].model.heads["labels/tags"].potentials)).max() < 100
+
+
+def stage_of(**term) -> StageSpec:
+    return StageSpec(name="s", student="hashed", terms=[TermSpec(**term)])
+
+
+def test_paths_are_derived_for_teachers_only(made):
+    given = made, made.corpus.sets(), made.corpus.task
+    bound = bind_stage(stage_of(loss="fuzzy_cross_entropy"), *given)
+    assert bound.teacher_signals(["train"])[-1] == "logits/tags/paths/10"
+    for term, says in (
+        (
+            {"loss": "token_emissions", "student_signal": "labels/tags/paths/1"},
+            "off the student 'hashed', but it is derived from whole texts",
+        ),
+        ({"loss": "fuzzy_cross_entropy", "k": 0}, "no signal 'logits/tags/path"),
+        ({"loss": "hard_label_nll", "align": "subword"}, "which has no row for each subword"),
+    ):
+        with pytest.raises(RecipeError, match=says):
+            bind_stage(stage_of(**term), *given)
+
+
+def test_what_is_stored_depends_on_constraints_and_the_order_of_labels(made, tmp_path):
+    sets, task = made.corpus.sets(), made.corpus.task
+    schedule = Schedule(made, sets, task, tmp_path, seed=1)
+    record = made["teacher"]
+    labels = list(task.outputs[0].labels)
+    heads = (
+        {"kind": "crf", "labels": labels},
+        {"kind": "crf", "labels": labels, "constrained": False},
+        {"kind": "crf", "labels": labels[::-1]},
+    )
+    keys = set()
+    for head in heads:
+        weights = record.model.get_weights
+        model = SimpleNamespace(get_weights=weights, head_kinds={"logits": head})
+        other = SimpleNamespace(model=model, featurizer=record.featurizer)
+        keys.add(schedule._cache_key(other, "train", ["logits/tags"]))
+    assert len(keys) == 3
 
 
 def test_a_new_one_answers_as_a_linear_head_does():

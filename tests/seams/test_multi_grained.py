@@ -10,12 +10,15 @@ from scipy.special import xlogy
 
 from tests.crf.oracle import enumerate_paths
 from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
+from tfdistil.crf.losses import fuzzy_cross_entropy, sequence_cross_entropy
 from tfdistil.crf.paths import k_best
-from tfdistil.distill.forward import JOINS, at_tokens
+from tfdistil.distill.crf_objectives import texts
+from tfdistil.distill.derived import derive
+from tfdistil.distill.objectives import objective
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.signals import load_signals, store_signals
-from tfdistil.errors import RecipeError
+from tfdistil.heads.best_paths import PARTS, best_paths
 from tfdistil.tasks import Tags
 from tfdistil.tasks.iob2 import allowed_transitions
 from tfdistil.text.subwords import SubwordFeaturizer
@@ -54,18 +57,8 @@ def barred(task):
     return np.where(legal, 0, IMPOSSIBLE).astype("float32")
 
 
-LEVELS = {
-    "logits/tags": "subword",
-    "paths": "token",
-    "log_p": "sequence",
-    "log_residual": "sequence",
-    "count": "sequence",
-    "logits/tags/potentials": "model",
-}
-
-
 class CrfTeacher(keras.Model):
-    """An encoder, transitions, and the K best paths of both as signals."""
+    """An encoder and transitions; the best paths of both are derived from them."""
 
     def __init__(self, encoder, task):
         super().__init__(name="teacher")
@@ -76,18 +69,15 @@ class CrfTeacher(keras.Model):
 
     def call(self, inputs, training=False):
         logits = self.encoder(inputs, training=training)["logits/tags"]
-        potentials, mask = self.steps + self.barred, inputs["token_mask"]
-        emissions = at_tokens(logits, inputs["tokens"])
-        paths, *rest = k_best(emissions, potentials, mask, BEST)
-        found = (logits, ops.swapaxes(paths, 1, 2), *rest, potentials)
-        return dict(zip(LEVELS, found, strict=True))
+        return {"logits/tags": logits, "logits/tags/potentials": self.steps + self.barred}
 
     def level(self, signal):
-        return LEVELS[signal]
+        levels = {"logits/tags": "subword", "logits/tags/potentials": "model"}
+        return "derived" if self.derivations([signal]) else levels[signal]
 
-    def join(self, signal):
-        """The best paths of two windows are not those of the text: none, but of the logits."""
-        return JOINS["subword"] if signal == "logits/tags" else None
+    def derivations(self, names):
+        found = best_paths("logits/tags", names, self.barred.shape[1])
+        return [] if found is None else [found]
 
 
 class CrfStudent(keras.Model):
@@ -173,34 +163,38 @@ def term_values(models, examples, task):
     return np.mean(values, axis=0)
 
 
-def test_the_teachers_paths_are_its_most_probable(models, sets, task, tmp_path):
-    teacher, examples = models["teacher"], sets["held_out"]
-    rows = encode_rows(examples, teacher.featurizer, task)
-    store_signals(teacher.model, rows, list(LEVELS), tmp_path / "cache")
+@pytest.mark.parametrize("max_length", [None, 6])
+def test_the_stored_paths_are_the_teachers_most_probable(
+    models, sets, task, tmp_path, tokenizer, max_length
+):
+    """Of whole texts, also where its windows hold four pieces."""
+    teacher, examples = models["teacher"].model, sets["held_out"]
+    rows = encode_rows(examples, models["teacher"].featurizer, task)
+    windows = encode_rows(
+        examples, SubwordFeaturizer.from_tokenizer(tokenizer, max_length or 64), task
+    )
+    assert (len(windows) > len(rows)) == (max_length is not None)
+    read = ["logits/tags", "logits/tags/potentials"]
+    store_signals(teacher, windows, read, tmp_path / "cache")
     stored = load_signals(tmp_path / "cache", rows)
-    batch = stored.batch(rows, range(len(rows)), rows.inputs(range(len(rows))))
-    assert batch["paths"].dtype == np.int32
-    potentials = np.array(teacher.model.steps) + teacher.model.barred
-    np.testing.assert_array_equal(batch["logits/tags/potentials"], potentials)
+    names = [f"logits/tags/{part}/{BEST}" for part in PARTS]
+    derived = derive(teacher.derivations(names), stored, rows, tmp_path / "cache")
+    inputs = rows.inputs(range(len(rows)))
+    batch = derived.batch(rows, range(len(rows)), inputs)
+    scores = stored.batch(rows, range(len(rows)), inputs)
+    tags, log_p, log_residual, count = (batch[name] for name in names)
+    assert tags.dtype == np.int8
     for i, example in enumerate(examples):
-        expected = crf_of(teacher, example, "logits/tags", "logits/tags/potentials")
-        paths, log_p = expected.paths, expected.log_p
-        count = min(BEST, len(paths))
-        assert batch["count"][i] == count
-        found = batch["paths"][i, : len(example.words), :count].T
-        np.testing.assert_array_equal(found, paths[:count])
-        np.testing.assert_allclose(batch["log_p"][i, :count], log_p[:count], rtol=1e-3, atol=1e-4)
-        assert (batch["log_p"][i, count:] == IMPOSSIBLE).all()
-    assert set(batch["count"]) == {3, BEST}  # the ragged case is among them
-
-
-def test_paths_of_a_text_in_several_windows_are_refused(models, sets, task, tmp_path, tokenizer):
-    teacher = models["teacher"].model
-    rows = encode_rows(sets["train"], SubwordFeaturizer.from_tokenizer(tokenizer, 6), task)
-    with pytest.raises(RecipeError, match="the signals paths, log_p make none of the whole text"):
-        store_signals(teacher, rows, ["logits/tags", "paths", "log_p"], tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
-    store_signals(teacher, rows, ["logits/tags", "logits/tags/potentials"], tmp_path / "cache")
+        emissions = scores["logits/tags"][i, : len(example.words)]
+        expected = enumerate_paths(emissions, scores["logits/tags/potentials"])
+        n = min(BEST, len(expected.paths))
+        assert count[i] == n
+        np.testing.assert_array_equal(tags[i, : len(example.words), :n].T, expected.paths[:n])
+        np.testing.assert_allclose(log_p[i, :n], expected.log_p[:n], rtol=1e-4, atol=1e-4)
+        assert (log_p[i, n:] == IMPOSSIBLE).all()
+        rest = expected.log_residual(expected.paths[:n])
+        np.testing.assert_allclose(log_residual[i], rest, rtol=1e-4, atol=1e-4)
+    assert set(count) == {3, BEST}  # the ragged case is among them
 
 
 def test_one_stage_learns_from_paths_on_pooled_sets(
@@ -229,3 +223,45 @@ def test_one_stage_learns_from_paths_on_pooled_sets(
     expected = np.exp(log_weights) @ after - log_weights.sum() / 2
     assert monitored[-1] == pytest.approx(expected, rel=1e-3)
     assert len(list((tmp_path / "cache").iterdir())) == 3  # each set once, not each pool
+
+
+ONE_PASS = STAGES.replace("epochs: 4", "epochs: 1")
+IN_THE_STEP = ONE_PASS.replace("fuzzy_", "stepwise_fuzzy_").replace(
+    "sequence_", "stepwise_sequence_"
+)
+"""The same stage with the teacher's K best paths found in each step."""
+
+
+def test_lists_from_disk_train_as_lists_found_in_the_step(
+    recipe, named, models, sets, task, tmp_path, curves, tokenizer
+):
+    """The student's windows hold four pieces, the teacher's a whole text."""
+    own = ("{head}/{output}", "{head}/{output}/potentials")
+    theirs = ("{teacher_head}/{output}", "{teacher_head}/{output}/potentials")
+    for loss in (fuzzy_cross_entropy, sequence_cross_entropy):
+
+        @objective(f"stepwise_{loss.__name__}", student=own, teacher=theirs, count=texts)
+        def stepwise(student, teacher, mask, k: int, loss=loss):
+            best = map(ops.stop_gradient, k_best(*teacher, mask, k))
+            return loss(*student, *best, mask)
+
+    student = models["student"].model
+    short = named(student, SubwordFeaturizer.from_tokenizer(tokenizer, 6))
+    start, runs = student.get_weights(), []
+    for number, (stages, signals) in enumerate(
+        ((ONE_PASS, "cached"), (ONE_PASS, "live"), (IN_THE_STEP, "cached"))
+    ):
+        student.set_weights(start)
+        (stage,) = recipe(MODELS, f"{stages}    signals: {signals}\n").distill
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        schedule = Schedule(models | {"student": short}, sets, task, folder, seed=3)
+        assert schedule.run([stage])["student"] > 5  # some texts are cut
+        runs.append((curves(schedule)("multi_grained"), student.get_weights()))
+        lists = [*folder.glob("cache/*/*.paths.*/*.shard")]
+        assert len(lists) == (3, 0, 3)[number]  # of each set; the last has hard labels of them
+    for curve, weights in runs[:2]:
+        np.testing.assert_allclose(curve, runs[2][0], rtol=1e-4)
+        for one, other in zip(weights, runs[2][1], strict=True):
+            np.testing.assert_allclose(one, other, atol=2e-4)
+    assert abs(runs[0][1][0] - start[0]).max() > 0.01  # it did learn

@@ -168,9 +168,9 @@ def show(value: Any) -> str:
     return f"`{value}`"
 
 
-def signature(function: Any, without: frozenset[str]) -> str:
-    """Parameters with their defaults, without those a recipe does not set."""
-    found = []
+def signature(function: Any, without: frozenset[str], more: Mapping[str, Any] = {}) -> str:
+    """Parameters with their defaults, without those a recipe does not set; after others' ones."""
+    found = [f"`{name}` = {show(default)}" for name, default in more.items()]
     for name, parameter in inspect.signature(function).parameters.items():
         if name in without or parameter.kind is parameter.VAR_KEYWORD:
             continue
@@ -233,7 +233,7 @@ def objectives() -> str:
     for name, objective in sorted(OBJECTIVES.items()):
         read = (objective.signals.student, objective.signals.teacher)
         signals = " | ".join(", ".join(f"`{name}`" for name in names) or "none" for names in read)
-        keys = signature(objective.function, given)
+        keys = signature(objective.function, given, objective.defaults)
         lines.append(f"| `{name}` | {first_line(objective.function)} | {signals} | {keys} |")
     return "\n".join([*lines, ""])
 

@@ -109,6 +109,7 @@ def bind_stage(
     for term in terms:
         what = f"term {term.label}"
         _check_signals(spec, what, models, spec.student, term.student, term.align)
+        _check_returned(spec, what, models, spec.student, term.student)
         _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
     student = models[spec.student]
     if teacher is not None:
@@ -173,6 +174,22 @@ def _check_signals(
         if level not in ("window", "subword", "model") and align == "subword":
             raise RecipeError(
                 f"{reads}, which has no row for each subword, as align: subword needs"
+            )
+
+
+def _check_returned(
+    spec: StageSpec,
+    what: str,
+    models: Mapping[str, FeaturizedModel],
+    model: str,
+    names: Sequence[str],
+) -> None:
+    """A student's signals are what its call returns; nothing is derived from them in the step."""
+    for name in names:
+        if models[model].model.level(name) == "derived":
+            raise RecipeError(
+                f"stage {spec.name!r}: {what} reads {name!r} off the student {model!r}, but it is "
+                "derived from whole texts, which is done for a teacher only"
             )
 
 

@@ -1,22 +1,25 @@
 """Objectives on the label paths of CRF heads: multi-grained distillation (Zhou et al. 2021).
 
-Each is a sum over the words of a text and a mean over texts. The teacher's best paths are found in
-the step, from its emissions and potentials, so windows of a long text have been joined before.
+Each is a sum over the words of a text and a mean over texts. The teacher's best paths are signals
+(`tfdistil.heads.best_paths`), found once the windows of a long text have been joined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from keras import ops
 
 from tfdistil.crf import losses
-from tfdistil.crf.paths import k_best, viterbi
+from tfdistil.crf.paths import BestPaths
 from tfdistil.distill.objectives import objective
+from tfdistil.heads.best_paths import PARTS
 
 OWN = ("{head}/{output}", "{head}/{output}/potentials")
 THEIRS = ("{teacher_head}/{output}", "{teacher_head}/{output}/potentials")
+BEST = "{teacher_head}/{output}/paths/1"
+LISTS = tuple(f"{{teacher_head}}/{{output}}/{part}/{{k}}" for part in PARTS)
 
 
 def texts(mask: Any, target: Any = None) -> Any:
@@ -50,47 +53,50 @@ def _all_texts(mask: Any, target: Any) -> Any:
     return texts(mask)
 
 
-@objective("hard_label_nll", student=OWN, teacher=THEIRS, target="{output}", count=_all_texts)
+@objective("hard_label_nll", student=OWN, teacher=BEST, target="{output}", count=_all_texts)
 def hard_label_nll(student: Any, teacher: Any, target: Any, mask: Any) -> Any:
     """The same of hard labels: gold where a text has them, else the teacher's best path.
 
     Equation 7 over labelled and unlabelled text together (Section 3.2).
 
     Args:
-        student, teacher: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        student: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        teacher: ids of its best path, int ``[B, U, 1]``.
         target: gold ids, int ``[B, U]``, negative where a word has none.
         mask: 1 at real words, ``[B, U]``.
     """
     labelled = ops.expand_dims(losses.counted_texts(mask, target) > 0, -1)
-    best = ops.stop_gradient(viterbi(*teacher, mask))
+    best = ops.cast(teacher[:, :, 0], target.dtype)
     return crf_nll(student, ops.where(labelled, target, best), mask)
 
 
-@objective("sequence_cross_entropy", student=OWN, teacher=THEIRS, count=texts)
-def sequence_cross_entropy(student: Any, teacher: Any, mask: Any, k: int = 10) -> Any:
+@objective("sequence_cross_entropy", student=OWN, teacher=LISTS, count=texts, defaults={"k": 10})
+def sequence_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Cross-entropy over the teacher's K best paths and all others together: Equation 4.
 
     Args:
-        student, teacher: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        student: emissions ``[B, U, L]`` and potentials ``[L + 2, L]``.
+        teacher: its K best paths, see `tfdistil.heads.best_paths.BestPathSignals`.
         mask: 1 at real words, ``[B, U]``.
-        k: K.
 
     Returns:
         Mean over texts of -Σ p log q - (1 - Σ p) log(1 - Σ q).
     """
-    return _on_paths(losses.sequence_cross_entropy, student, teacher, mask, k)
+    (emissions, potentials), best = student, _best(teacher)
+    return losses.sequence_cross_entropy(emissions, potentials, *best, mask)
 
 
-@objective("fuzzy_cross_entropy", student=OWN, teacher=THEIRS, count=texts)
-def fuzzy_cross_entropy(student: Any, teacher: Any, mask: Any, k: int = 10) -> Any:
+@objective("fuzzy_cross_entropy", student=OWN, teacher=LISTS, count=texts, defaults={"k": 10})
+def fuzzy_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Binary cross-entropy of the mass on the teacher's K best paths: Equation 6."""
-    return _on_paths(losses.fuzzy_cross_entropy, student, teacher, mask, k)
+    (emissions, potentials), best = student, _best(teacher)
+    return losses.fuzzy_cross_entropy(emissions, potentials, *best, mask)
 
 
-def _on_paths(loss: Callable[..., Any], student: Any, teacher: Any, mask: Any, k: int) -> Any:
-    emissions, potentials = teacher
-    best = map(ops.stop_gradient, k_best(emissions, potentials, mask, k))
-    return loss(*student, *best, mask)
+def _best(teacher: Sequence[Any]) -> BestPaths:
+    tags, log_p, log_residual, count = teacher
+    tags = ops.cast(ops.swapaxes(tags, 1, 2), "int32")
+    return BestPaths(tags, log_p, log_residual, count)
 
 
 @objective("token_emissions", student=OWN[0], teacher=THEIRS[0], count=texts)

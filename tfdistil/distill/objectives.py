@@ -90,6 +90,7 @@ class Objective:
             batches of different size can be joined into that of all of them.
         parameters: scalars that each term of it owns and learns with the student, with what they
             begin at; they come as arguments of the function.
+        defaults: options that a term may leave out, of those its templates name.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Objective:
     signals: Signals
     count: Count = known_tokens
     parameters: Mapping[str, float] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -111,6 +113,7 @@ def objective(
     align: Align = "token",
     count: Count = known_tokens,
     parameters: Mapping[str, float] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.
 
@@ -118,7 +121,7 @@ def objective(
         name: in recipes.
         student, teacher: templates, one or several.
         target, align: see `Signals`.
-        count, parameters: see `Objective`.
+        count, parameters, defaults: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
@@ -126,7 +129,8 @@ def objective(
     signals = Signals(as_names(student), as_names(teacher), target, align)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        add_once(OBJECTIVES, name, Objective(name, function, signals, count, parameters or {}))
+        made = Objective(name, function, signals, count, parameters or {}, defaults or {})
+        add_once(OBJECTIVES, name, made)
         return function
 
     return register

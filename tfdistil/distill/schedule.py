@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,15 @@ from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
+from tfdistil.distill.derived import (
+    JoinedSignals,
+    LiveDerived,
+    RowSignals,
+    derive,
+    pooled,
+    signals_read,
+    split,
+)
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
@@ -28,6 +38,7 @@ from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
 from tfdistil.files import new_file, read_json, write_json
+from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.tasks import Task, constant_score
 
@@ -170,29 +181,41 @@ class Schedule:
         if stage.teacher is None or not names:
             return None
         assert stage.spec.teacher is not None
+        own, derivations = split(stage.teacher.model, names)
         if stage.spec.signals == "live":
             parts = [self.rows(stage.spec.teacher, name) for name in pool]
-            return LiveSignals(stage.teacher.model, concatenate_rows(parts), names)
-        return PooledSignals([self._stored(stage, name, names) for name in pool])
+            read = signals_read(own, derivations)
+            live = LiveSignals(stage.teacher.model, concatenate_rows(parts), read)
+            return LiveDerived(live, own, derivations)
+        sets = [self._stored(stage, name, own, derivations) for name in pool]
+        stored, derived = zip(*sets, strict=True)
+        return JoinedSignals([PooledSignals(stored), pooled(derived)])
 
-    def _stored(self, stage: BoundStage, name: str, signals: Sequence[str]) -> StoredSignals:
+    def _stored(
+        self, stage: BoundStage, name: str, own: Sequence[str], derivations: Sequence[Derivation]
+    ) -> tuple[StoredSignals, RowSignals]:
         assert stage.teacher is not None
         assert stage.spec.teacher is not None
+        signals = signals_read(own, derivations)
         folder = self.folder / "cache" / self._cache_key(stage.teacher, name, signals)
         if not folder.exists():
             counter = self.counter(f"{stage.spec.teacher} on {name}", len(self.sets[name]))
             rows = self.rows(stage.spec.teacher, name)
             store_signals(stage.teacher.model, rows, signals, folder, counter)
-        return load_signals(folder, self.rows(stage.spec.student, name))
+        rows = self.rows(stage.spec.student, name)
+        stored = load_signals(folder, rows)
+        counter_of = partial(self.counter, f"derived signals of {stage.spec.teacher} on {name}")
+        return stored.of(own), derive(derivations, stored, rows, folder, counter_of)
 
     def _cache_key(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> str:
-        """Everything the signals depend on: weights, tokenizer, sentences, signals, windows."""
+        """All that signals depend on: weights, heads, tokenizer, sentences, names, windows."""
         digest = hashlib.sha256()
         for weight in teacher.model.get_weights():
             digest.update(np.ascontiguousarray(weight).tobytes())
         for _, data in sorted(teacher.featurizer.to_assets().items()):
             digest.update(data)
-        settings = [teacher.featurizer.to_json(), list(signals), "float32"]
+        heads = getattr(teacher.model, "head_kinds", None)  # constraints, and the order of labels
+        settings = [teacher.featurizer.to_json(), heads, list(signals), "float32"]
         digest.update(json.dumps(settings, sort_keys=True).encode())
         for example in self.sets[name]:
             digest.update("\x1f".join((*example.words, "\x1e", *(example.second or ()))).encode())

@@ -83,6 +83,12 @@ class StoredSignals:
         self.arrays, self.offsets, self.token_level = arrays, offsets, token_level
         self.of_model = dict(of_model or {})
 
+    def of(self, names: Sequence[str]) -> StoredSignals:
+        """Some of the signals alone."""
+        kept, of_model = ({n: d[n] for n in names if n in d} for d in (self.arrays, self.of_model))
+        token_level = {name: self.token_level[name] for name in kept}
+        return StoredSignals(kept, self.offsets, token_level, of_model)
+
     def example(self, name: str, index: int) -> np.ndarray:
         """A signal of one example, ``[tokens, ...]`` or ``[...]``."""
         if self.token_level[name]:

@@ -111,7 +111,7 @@ def bind_terms(
             raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
         heads = {"head": spec.head, "teacher_head": spec.teacher_head or teacher_head}
         for name, places in _copies(signals, spec.output, outputs):
-            fields = {**heads, **places, **spec.options}
+            fields = {**objective.defaults, **heads, **places, **spec.options}
             templates = {"student": signals.student, "teacher": signals.teacher}
             read = [*signals.student, *signals.teacher, signals.target or ""]
             used = {key for template in read for key in _fields(template)}
