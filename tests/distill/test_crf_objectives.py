@@ -47,9 +47,17 @@ def lists(k):
     """The teacher's best paths as a batch has them."""
     names = [f"x/{part}/{k}" for part in PARTS]
     derivation = best_paths("x", names, L)
-    made = derivation.make(THEIRS, MASK)
+    made = derivation.make(THEIRS, MASK, np.zeros(B, bool))
     found = derivation.select({name: np.asarray(array) for name, array in made.items()})
     return [found[name] for name in names]
+
+
+def counted(name, student, **others):
+    """How many texts a loss says that it is a mean over."""
+    others = {key: keras.tree.map_structure(ops.convert_to_tensor, v) for key, v in others.items()}
+    student = [*map(ops.convert_to_tensor, student)]
+    mask = ops.convert_to_tensor(MASK)
+    return float(OBJECTIVES[name].count(student=student, mask=mask, **others))
 
 
 def test_gold_labels_count_where_all_of_a_text_are_known():
@@ -60,9 +68,8 @@ def test_gold_labels_count_where_all_of_a_text_are_known():
     )
     (first, _) = paths_of(OWN)
     assert float(found) == pytest.approx(-first.log_p_of(GOLD[0]), rel=1e-5)
-    count = OBJECTIVES["crf_nll"].count
-    assert float(count(ops.convert_to_tensor(MASK), ops.convert_to_tensor(GOLD))) == 1
-    assert float(count(ops.convert_to_tensor(MASK), None)) == 2
+    assert counted("crf_nll", OWN, target=GOLD) == 1
+    assert counted("token_marginals", OWN, teacher=THEIRS) == 2
 
 
 def test_a_window_that_begins_within_an_entity_is_not_counted():
@@ -76,6 +83,7 @@ def test_a_window_that_begins_within_an_entity_is_not_counted():
         found = OBJECTIVES["crf_nll"].function(crf, *arguments)
     (first, _) = paths_of((emissions, barred))
     assert float(found) == pytest.approx(-first.log_p_of(gold[0]), rel=1e-5)
+    assert counted("crf_nll", (emissions, barred), target=gold) == 1
     assert np.isfinite(np.asarray(tape.gradient(found, crf[1].value))).all()
 
 
@@ -89,7 +97,7 @@ def test_hard_labels_are_gold_or_else_the_teachers_best_path():
     assert float(kind.function(*signals, target, mask)) == pytest.approx(
         np.mean(expected), rel=1e-5
     )
-    assert float(kind.count(mask, target)) == 2
+    assert counted("hard_label_nll", OWN, teacher=lists(1)[0], target=GOLD) == 2
     # Without any gold it is the best path of each.
     expected = np.mean([-own.log_p_of(theirs.paths[0]) for own, theirs in pairs])
     none = ops.full_like(target, -1)
@@ -106,8 +114,15 @@ def test_best_paths_and_the_mass_of_all_others(k):
         sequence.append(-(p * np.log(q)).sum() - left)
         fuzzy.append(-p.sum() * np.log(q.sum()) - left)
     for name, values in (("sequence_cross_entropy", sequence), ("fuzzy_cross_entropy", fuzzy)):
-        found = value(name, OWN, lists(k))
+        best = lists(k)
+        found = value(name, OWN, best)
         assert found == pytest.approx(np.mean(values), rel=1e-4, abs=1e-5), name
+        # A text without a list is not counted.
+        (*others, count), none = best, np.array([0, 1, 1], "int32")
+        found = value(name, OWN, [*others, count * none])
+        assert found == pytest.approx(values[1], rel=1e-4, abs=1e-5), name
+        assert counted(name, OWN, teacher=best) == 2
+        assert counted(name, OWN, teacher=[*others, count * none]) == 1
 
 
 def test_single_labels_by_marginals_and_by_emissions():

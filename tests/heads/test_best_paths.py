@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.crf.oracle import SCHEMES, random_batch
-from tfdistil.crf.constraints import IMPOSSIBLE
+from tfdistil.crf.constraints import IMPOSSIBLE, NO_TAG
 from tfdistil.crf.paths import k_best
 from tfdistil.heads.best_paths import LISTED, PARTS, best_paths, first_paths
 
@@ -14,9 +14,10 @@ LENGTHS = [4, 1, 3, 5, 2, 0, 5]
 NAMES = [f"logits/tags/{part}/3" for part in PARTS]
 
 
-def made(batch, names, labels=9):
+def made(batch, names, labels=9, inner=False):
     derivation = best_paths("logits/tags", names, labels)
-    found = derivation.make((batch.emissions, batch.potentials), batch.mask)
+    rows = np.full(len(batch.mask), inner)
+    found = derivation.make((batch.emissions, batch.potentials), batch.mask, rows)
     return derivation, {name: np.asarray(array) for name, array in found.items()}
 
 
@@ -92,3 +93,21 @@ def test_where_no_path_is_dropped_nothing_is_added():
     for k, others in ((3, [IMPOSSIBLE] * 2), (15, [IMPOSSIBLE] * 2)):
         assert first_paths(kept, k)["log_residual"].tolist() == others
     assert first_paths(kept, 2)["log_residual"][0] == pytest.approx(kept["log_p"][0, 2])
+
+
+def test_a_window_that_begins_within_an_entity_has_no_list():
+    """Labels O, B-x, I-x, B-y, I-y; the scores are as sure as those of a good teacher."""
+    batch = random_batch(4, [4, 4, 3, 0], "iob2")
+    for i, tags in enumerate([[2, 2, 0, 1], [1, 2, 0, 0], [4, 0, 3, 0]]):
+        batch.emissions[i, np.arange(4), tags] += 20
+    _, whole = made(batch, NAMES)
+    _, cut = made(batch, NAMES, inner=True)
+    assert (whole["count"][:3] == LISTED).all()
+    assert cut["count"].tolist() == [0, LISTED, 0, 1]
+    for i in (0, 2):
+        assert (cut["tags"][i] == NO_TAG).all()
+        assert (cut["log_p"][i] == IMPOSSIBLE).all()
+        assert cut["log_residual"][i] == IMPOSSIBLE
+    for name, array in whole.items():
+        np.testing.assert_array_equal(cut[name][[1, 3]], array[[1, 3]])
+    assert first_paths(cut, 3)["count"].tolist() == [0, 3, 0, 1]

@@ -30,6 +30,27 @@ def counted_texts(mask: Any, tags: Any = None) -> Any:
     return ops.cast(counted, "float32")
 
 
+def legal_texts(potentials: Any, tags: Any, mask: Any) -> Any:
+    """The same of a likelihood: texts whose labels are known and legal, float32 ``[B]``.
+
+    Args:
+        potentials: the student's, ``[L + 2, L]``.
+        tags, mask: as of `crf_nll`.
+    """
+    legal = are_legal(potentials, ops.expand_dims(tags, 1), mask)[:, 0]
+    return counted_texts(mask, tags) * ops.cast(legal, "float32")
+
+
+def listed_texts(count: Any, mask: Any) -> Any:
+    """The same of losses on listed paths: texts with words and a list, float32 ``[B]``.
+
+    Args:
+        count: paths in the list of each text, int ``[B]``.
+        mask: 1 at real words, int ``[B, U]``.
+    """
+    return counted_texts(mask) * ops.cast(count > 0, "float32")
+
+
 def _mean(values: Any, counted: Any) -> Any:
     return ops.sum(values * counted) / ops.maximum(ops.sum(counted), 1.0)
 
@@ -45,8 +66,7 @@ def crf_nll(emissions: Any, potentials: Any, tags: Any, mask: Any) -> Any:
     """
     paths = ops.expand_dims(tags, 1)
     log_p = log_probabilities(emissions, potentials, paths, mask)[:, 0]
-    legal = ops.cast(are_legal(potentials, paths, mask)[:, 0], "float32")
-    return _mean(-log_p, legal * counted_texts(mask, tags))
+    return _mean(-log_p, legal_texts(potentials, tags, mask))
 
 
 def sequence_cross_entropy(
@@ -57,11 +77,11 @@ def sequence_cross_entropy(
     Args:
         emissions, potentials, mask: the student's, see the module.
         tags, log_p, log_residual, count: the teacher's, ``[B, K, U]``, ``[B, K]``, ``[B]``, and
-            ``[B]``.
+            ``[B]``; a text without any path is not counted.
     """
     log_q, log_rest = listed_and_rest(emissions, potentials, tags, count, mask)
     listed = ops.sum(_listed(log_p, count) * log_q, axis=-1)
-    return _mean(-listed - ops.exp(log_residual) * log_rest, counted_texts(mask))
+    return _mean(-listed - ops.exp(log_residual) * log_rest, listed_texts(count, mask))
 
 
 def fuzzy_cross_entropy(
@@ -73,7 +93,7 @@ def fuzzy_cross_entropy(
     """
     log_q, log_rest = listed_and_rest(emissions, potentials, tags, count, mask)
     listed = ops.sum(_listed(log_p, count), axis=-1) * ops.logsumexp(log_q, axis=-1)
-    return _mean(-listed - ops.exp(log_residual) * log_rest, counted_texts(mask))
+    return _mean(-listed - ops.exp(log_residual) * log_rest, listed_texts(count, mask))
 
 
 def _listed(log_p: Any, count: Any) -> Any:

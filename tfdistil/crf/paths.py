@@ -99,6 +99,23 @@ def k_best(emissions: Any, potentials: Any, mask: Any, k: int) -> BestPaths:
     return BestPaths(tags, log_p, log_residual, count)
 
 
+def begins_within(emissions: Any, potentials: Any, mask: Any) -> Any:
+    """Whether the best path would begin with a label that may begin no text, bool ``[B]``.
+
+    Of a window that is not the first of its text this says that it begins within an entity, where
+    no path over the window alone can be right.
+
+    Args:
+        emissions, potentials, mask: as of `viterbi`.
+    """
+    start = potentials[-2:-1]
+    barred = is_forbidden(start)
+    free = ops.where(barred, 0.0, start)
+    free = ops.concatenate([potentials[:-2], free, potentials[-1:]], axis=0)
+    first = ops.maximum(viterbi(emissions, free, mask)[:, 0], 0)
+    return ops.logical_and(ops.take(barred[0], first), mask[:, 0] > 0)
+
+
 def _strict_chain(emissions: Any, potentials: Any, mask: Any) -> Chain:
     """One in which no emission makes up for what is forbidden."""
     never = ops.where(is_forbidden(potentials), _NEVER, potentials)

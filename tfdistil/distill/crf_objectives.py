@@ -22,17 +22,22 @@ BEST = "{teacher_head}/{output}/paths/1"
 LISTS = tuple(f"{{teacher_head}}/{{output}}/{part}/{{k}}" for part in PARTS)
 
 
-def texts(mask: Any, target: Any = None) -> Any:
-    """How many texts a loss is a mean over: those with words, all labelled where labels are read.
+def texts(mask: Any, **others: Any) -> Any:
+    """How many texts a loss is a mean over: those with words.
 
     Args:
         mask: 1 at real words, int ``[B, U]``.
-        target: ids, int ``[B, U]``, or None.
+        others: not looked at.
     """
-    return ops.sum(losses.counted_texts(mask, target))
+    del others
+    return ops.sum(losses.counted_texts(mask))
 
 
-@objective("crf_nll", student=OWN, target="{output}", count=texts)
+def _gold_texts(student: Any, target: Any, mask: Any) -> Any:
+    return ops.sum(losses.legal_texts(student[1], target, mask))
+
+
+@objective("crf_nll", student=OWN, target="{output}", count=_gold_texts)
 def crf_nll(student: Any, target: Any, mask: Any) -> Any:
     """Negative log-likelihood of the gold labels: Equation 7.
 
@@ -48,12 +53,16 @@ def crf_nll(student: Any, target: Any, mask: Any) -> Any:
     return losses.crf_nll(emissions, potentials, target, mask)
 
 
-def _all_texts(mask: Any, target: Any) -> Any:
-    del target
-    return texts(mask)
+def _hard_labels(teacher: Any, target: Any, mask: Any) -> Any:
+    labelled = ops.expand_dims(losses.counted_texts(mask, target) > 0, -1)
+    return ops.where(labelled, target, ops.cast(teacher[:, :, 0], target.dtype))
 
 
-@objective("hard_label_nll", student=OWN, teacher=BEST, target="{output}", count=_all_texts)
+def _hard_texts(student: Any, teacher: Any, target: Any, mask: Any) -> Any:
+    return _gold_texts(student, _hard_labels(teacher, target, mask), mask)
+
+
+@objective("hard_label_nll", student=OWN, teacher=BEST, target="{output}", count=_hard_texts)
 def hard_label_nll(student: Any, teacher: Any, target: Any, mask: Any) -> Any:
     """The same of hard labels: gold where a text has them, else the teacher's best path.
 
@@ -65,12 +74,17 @@ def hard_label_nll(student: Any, teacher: Any, target: Any, mask: Any) -> Any:
         target: gold ids, int ``[B, U]``, negative where a word has none.
         mask: 1 at real words, ``[B, U]``.
     """
-    labelled = ops.expand_dims(losses.counted_texts(mask, target) > 0, -1)
-    best = ops.cast(teacher[:, :, 0], target.dtype)
-    return crf_nll(student, ops.where(labelled, target, best), mask)
+    return crf_nll(student, _hard_labels(teacher, target, mask), mask)
 
 
-@objective("sequence_cross_entropy", student=OWN, teacher=LISTS, count=texts, defaults={"k": 10})
+def _listed_texts(student: Any, teacher: Any, mask: Any) -> Any:
+    del student
+    return ops.sum(losses.listed_texts(teacher[-1], mask))
+
+
+@objective(
+    "sequence_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, defaults={"k": 10}
+)
 def sequence_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Cross-entropy over the teacher's K best paths and all others together: Equation 4.
 
@@ -86,7 +100,9 @@ def sequence_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     return losses.sequence_cross_entropy(emissions, potentials, *best, mask)
 
 
-@objective("fuzzy_cross_entropy", student=OWN, teacher=LISTS, count=texts, defaults={"k": 10})
+@objective(
+    "fuzzy_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, defaults={"k": 10}
+)
 def fuzzy_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Binary cross-entropy of the mass on the teacher's K best paths: Equation 6."""
     (emissions, potentials), best = student, _best(teacher)

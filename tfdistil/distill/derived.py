@@ -61,7 +61,8 @@ class LiveDerived:
         read = self.source.batch(rows, chosen, inputs)
         found = {name: read[name] for name in self.own}
         for derivation, make in self.makers:
-            found |= derivation.select(make(read, inputs["token_mask"]))
+            made = make(read, inputs["token_mask"], _inner(rows, chosen))
+            found |= derivation.select(made)
         return found
 
 
@@ -199,7 +200,8 @@ def _made(
     for places in bucketed_batches(rows.lengths[shard], 64, None):
         chosen = shard[places]
         inputs = rows.inputs(chosen)
-        made = make(source.batch(rows, chosen, inputs), inputs["token_mask"])
+        read = source.batch(rows, chosen, inputs)
+        made = make(read, inputs["token_mask"], _inner(rows, chosen))
         for i, (place, row) in enumerate(zip(places, chosen, strict=True)):
             tokens = tokens_of(rows, row)
             found[place] = {
@@ -210,19 +212,25 @@ def _made(
 
 
 def _maker(derivation: Derivation) -> Callable[..., dict[str, np.ndarray]]:
-    """``(signals by name, mask)`` to what is made of them; compiled where that helps."""
+    """``(signals by name, mask, inner)`` to what is made; compiled where that helps."""
     make = derivation.make
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         make = tf.function(make, reduce_retracing=True)
 
-    def run(signals: Mapping[str, np.ndarray], mask: np.ndarray) -> dict[str, np.ndarray]:
+    def run(
+        signals: Mapping[str, np.ndarray], mask: np.ndarray, inner: np.ndarray
+    ) -> dict[str, np.ndarray]:
         given = [keras.ops.convert_to_tensor(signals[name]) for name in derivation.reads]
-        made: dict[str, Any] = make(given, keras.ops.convert_to_tensor(mask))
+        made: dict[str, Any] = make(given, *map(keras.ops.convert_to_tensor, (mask, inner)))
         return {name: np.asarray(made[name]) for name in derivation.made}
 
     return run
+
+
+def _inner(rows: TextRows, chosen: Sequence[int] | np.ndarray) -> np.ndarray:
+    return np.array([rows.token_range(row).start > 0 for row in chosen], bool)
 
 
 def _token_counts(rows: TextRows) -> np.ndarray:

@@ -170,4 +170,4 @@ class Distiller(TrainStep, keras.Model):
             mask = ops.ones_like(batch["attention_mask"][:, 0])
         parameters = self._values(term, term.objective.parameters)
         value = term.objective.function(**arguments, mask=mask, **parameters, **term.options)
-        return value, term.objective.count(mask, arguments.get("target"))
+        return value, term.objective.count(**arguments, mask=mask)

@@ -33,16 +33,18 @@ STATES = {
 """What a place in a signal's template stands for at each level of an output."""
 
 
-Count = Callable[[Any, Any], Any]
+Count = Callable[..., Any]
 
 
-def known_tokens(mask: Any, target: Any = None) -> Any:
+def known_tokens(mask: Any, target: Any = None, **signals: Any) -> Any:
     """Real tokens (or texts), of which a target is known where one is read; float scalar.
 
     Args:
         mask: 1 at real tokens, ``[...]``.
         target: ids, int ``[...]``, negative where there is none; None: no target is read.
+        signals: not looked at.
     """
+    del signals
     known = ops.cast(mask, "float32")
     if target is not None:
         known = known * ops.cast(target >= 0, "float32")
@@ -86,8 +88,9 @@ class Objective:
         function: ``function(student, teacher?, target?, mask, **parameters, **options)``;
             ``student`` and ``teacher`` are one tensor where one name is read, else a list.
         signals: what a term reads that says nothing else.
-        count: ``count(mask, target)``: how many values the returned mean is over, so that means of
-            batches of different size can be joined into that of all of them.
+        count: ``count(student=, teacher=, target=, mask=)`` of what the function reads: how many
+            values the returned mean is over, so that means of batches of different size can be
+            joined into that of all of them.
         parameters: scalars that each term of it owns and learns with the student, with what they
             begin at; they come as arguments of the function.
         defaults: options that a term may leave out, of those its templates name.

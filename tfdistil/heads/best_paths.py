@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from tfdistil.crf.paths import k_best
+from tfdistil.crf.constraints import IMPOSSIBLE, NO_TAG
+from tfdistil.crf.paths import begins_within, k_best
 
 PARTS = {
     "paths": "tags",
@@ -28,7 +29,8 @@ class BestPathSignals:
 
     ``paths`` are ids ``[B, U, K]``, int8 where they fit, ``path_log_p`` is float32 ``[B, K]``,
     ``path_log_residual`` float32 ``[B]``, ``path_count`` int32 ``[B]``. What they hold, and what
-    they hold where fewer than K paths are legal, is said in `BestPaths`.
+    they hold where fewer than K paths are legal, is said in `BestPaths`. A window that begins
+    within an entity has no list: the best paths of what it shows begin in another way.
 
     Args:
         signal: of the emissions; beside it is that of the potentials.
@@ -45,12 +47,18 @@ class BestPathSignals:
         self.names = {name: self.made[PARTS[part]] for name, (part, _) in self.asked.items()}
         self._ids = "int8" if size <= 128 else "int16"
 
-    def make(self, signals: Sequence[Any], mask: Any) -> dict[str, Any]:
+    def make(self, signals: Sequence[Any], mask: Any, inner: Any) -> dict[str, Any]:
         """See `Derivation.make`."""
         emissions, potentials = signals
         best = k_best(emissions, potentials, mask, self.k)
-        tags = ops.cast(ops.swapaxes(best.tags, 1, 2), self._ids)
-        return best._replace(tags=tags)._asdict()
+        cut = ops.logical_and(inner, begins_within(emissions, potentials, mask))
+        tags = ops.where(cut[:, None, None], NO_TAG, best.tags)
+        return {
+            "tags": ops.cast(ops.swapaxes(tags, 1, 2), self._ids),
+            "log_p": ops.where(cut[:, None], IMPOSSIBLE, best.log_p),
+            "log_residual": ops.where(cut, IMPOSSIBLE, best.log_residual),
+            "count": ops.where(cut, 0, best.count),
+        }
 
     def select(self, kept: Mapping[str, Any]) -> dict[str, Any]:
         """See `Derivation.select`."""

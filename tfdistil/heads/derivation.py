@@ -29,12 +29,13 @@ class Derivation(Protocol):
     def names(self) -> Mapping[str, bool]:
         """The signals that are asked for, each with whether it has a row for each scored token."""
 
-    def make(self, signals: Sequence[Any], mask: Any) -> dict[str, Any]:
+    def make(self, signals: Sequence[Any], mask: Any, inner: Any) -> dict[str, Any]:
         """What is kept of a batch.
 
         Args:
             signals: those of `reads`, with the shapes that batches have them in.
             mask: 1 at real tokens, int ``[B, U]``, padding at the end.
+            inner: whether a row is not the first of its text, bool ``[B]``.
 
         Returns:
             `made`: ``[B, U, ...]`` or ``[B, ...]``.
