@@ -16,6 +16,7 @@ from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.data.example import Example
+from tfdistil.data.readers.tags import find_faults
 from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
@@ -328,3 +329,51 @@ def test_the_file_decodes_as_keras_does(made, name, tmp_path, monkeypatch):
     monkeypatch.delitem(DECODERS, "crf")
     with pytest.raises(ModelFileError, match="'tags' is of the unknown kind 'crf'; this version"):
         Runtime(path)
+
+
+@pytest.mark.parametrize("task", ["tags", "intent_slots"])
+def test_in_iobes_every_answer_is_legal_iob2(task):
+    found = models(
+        text=RECIPE.replace("task: TASK", "task: {kind: TASK, scheme: iobes}"), task=task
+    )
+    record, given = found["hashed"], found.corpus.task
+    output = given.outputs[0]
+    head = record.model.heads[f"labels/{output.name}"]
+    assert {label[0] for label in output.labels} == {*"OBIES"}
+    forbidden = np.asarray(head.potentials) == IMPOSSIBLE
+    for n, label in enumerate(output.labels):
+        assert forbidden[-1, n] == (label[0] in "BI")  # no text ends with it
+        assert forbidden[-2, n] == (label[0] in "IE")
+    head.steps.assign(np.random.default_rng(1).normal(scale=4, size=head.steps.shape))
+    rows = encode_rows(found.corpus.train, record.featurizer, None)
+    answers = Predictor(record.model, given, "labels").predict(rows)
+    assert all(not list(find_faults(answer.tags)) for answer in answers)
+    assert len({tag for answer in answers for tag in answer.tags}) > 2
+    # What is learnt is the gold path, which is possible.
+    loss = label_terms(record.model, "labels")[0].loss
+    assert loss == "crf_nll"
+    for example in found.corpus.train:
+        ids = given.targets(example)[output.name]
+        steps = [len(output.labels), *ids[:-1]]
+        assert not forbidden[steps, ids].any()
+        assert not forbidden[-1, ids[-1]]
+
+
+@pytest.mark.slow
+def test_a_file_in_iobes_answers_in_iob2_as_keras_does(tmp_path):
+    found = models(text=RECIPE.replace("task: TASK", "task: {kind: TASK, scheme: iobes}"))
+    record, corpus = found["hashed"], found.corpus
+    head = record.model.heads["labels/tags"]
+    head.steps.assign(np.random.default_rng(1).normal(scale=4, size=head.steps.shape))
+    path = tmp_path / "iobes.tflite"
+    arguments = (record.model, corpus.task, record.featurizer, corpus.splitter)
+    options = {"quantize": "none", "length": 48, "batch": 4, "max_drop": 100}
+    export_student(*arguments, examples=corpus.dev, out=path, **options)
+    runtime = Runtime(path)
+    assert runtime.task.outputs == corpus.task.outputs
+    rows = encode_rows(corpus.dev, record.featurizer, None)
+    predictor = Predictor(record.model, corpus.task, "labels")
+    answers = runtime.predict_words([e.words for e in corpus.dev])
+    assert [a.tags for a in answers] == [p.tags for p in predictor.predict(rows)]
+    assert all(not list(find_faults(answer.tags)) for answer in answers)
+    assert any(answer.spans for answer in answers)

@@ -16,6 +16,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.printable import printable
 from tfdistil.recipe.loading import SHIPPED, load_recipe, load_tree, override, parse_recipe
 from tfdistil.recipe.recipe import Recipe
+from tfdistil.recipe.schema.data import TaskSpec
 from tfdistil.recipe.schema.models import EncoderSpec, FineTuneSpec, StudentSpec, kinds_of
 from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 
@@ -217,6 +218,14 @@ def test_numbers_are_finite(write, old, new, place):
 def test_a_continuation_label_needs_tags(write, kind):
     text = changed("task: tags", f"task: {{kind: {kind}, continuation: true}}")
     assert message_of(write(text)).startswith("r.yaml:2: `task`: continuation: true needs a task")
+
+
+@pytest.mark.parametrize("kind", ["classes", "pair"])
+def test_a_scheme_needs_tags(write, kind):
+    text = changed("task: tags", f"task: {{kind: {kind}, scheme: iobes}}")
+    assert message_of(write(text)).startswith("r.yaml:2: `task`: scheme: iobes needs a task with")
+    assert TaskSpec(kind=kind).options == {}
+    assert TaskSpec(kind="tags").options == {"continuation": False, "scheme": "iob2"}
 
 
 def test_intents_with_slots_may_have_a_continuation_label(write):

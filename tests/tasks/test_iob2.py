@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import softmax
 
+from tfdistil.data.readers.tags import find_faults
 from tfdistil.metrics.spans import strict_spans
 from tfdistil.tasks import Span
 from tfdistil.tasks.iob2 import (
@@ -98,6 +99,37 @@ def test_probabilities_equal_scipys_softmax(logits):
         expected = softmax(logits.astype(np.float64), axis=-1)[:, chosen]
         np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_array_equal(logits, before)
+
+
+IOBES = ("O", "B-a", "I-a", "E-a", "S-a", "B-b", "I-b", "E-b", "S-b")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data(), st.permutations(IOBES), st.booleans(), st.integers(0, 3))
+def test_the_best_path_of_iobes_ends_every_span(data, labels, continuation, words):
+    labels = (*labels, *[CONTINUATION] * continuation)
+    scores = data.draw(
+        hnp.arrays(np.float64, (words, len(labels)), elements=st.integers(-4, 4).map(float))
+    )
+    path = best_legal_path(scores, *allowed_transitions(labels))
+
+    def legal(path) -> bool:
+        tags = [labels[i] for i in path]
+        return CONTINUATION not in tags and not list(find_faults(tags, "iobes"))
+
+    assert legal(path)
+    best = max(
+        sum(scores[word, label] for word, label in enumerate(candidate))
+        for candidate in itertools.product(range(len(labels)), repeat=words)
+        if all(follows(labels[a], labels[b]) for a, b in itertools.pairwise(candidate))
+        and legal(candidate)
+    )
+    assert sum(scores[np.arange(words), path]) == best
+
+
+def follows(before: str, tag: str) -> bool:
+    """A necessary condition, which spares most candidates."""
+    return (before[0] in "BI") == (tag[0] in "IE")
 
 
 @st.composite

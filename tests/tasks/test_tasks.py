@@ -48,9 +48,13 @@ class Case:
 
 
 IOB = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+IOBES = ("O", *(f"{mark}-{name}" for name in ("LOC", "PER") for mark in "BIES"))
 CLASSES = {"class": ("sequence", ("see", "weather"))}
 CASES = {
     "tags": Case(Tags.from_examples(TAGGED), {"tags": ("word", IOB)}, ("tags",)),
+    "tags, iobes": Case(
+        Tags.from_examples(TAGGED, scheme="iobes"), {"tags": ("word", IOBES)}, ("tags",)
+    ),
     "tags, X": Case(Tags.from_examples(TAGGED, True), {"tags": ("word", (*IOB, "X"))}, ("tags",)),
     "intent_slots": Case(
         IntentSlots.from_examples(TAGGED),
@@ -60,6 +64,11 @@ CASES = {
     "intent_slots, X": Case(
         IntentSlots.from_examples(TAGGED, True),
         {"slots": ("word", (*IOB, "X")), "intent": ("sequence", ("see", "weather"))},
+        ("tags", "label"),
+    ),
+    "intent_slots, iobes": Case(
+        IntentSlots.from_examples(TAGGED, scheme="iobes"),
+        {"slots": ("word", IOBES), "intent": ("sequence", ("see", "weather"))},
         ("tags", "label"),
     ),
     "classes": Case(Classes.from_examples(TAGGED), CLASSES, ("label",)),
@@ -91,8 +100,9 @@ def test_outputs_are_sorted_with_o_first_and_x_last(case):
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_of_the_examples_does_not_matter(name):
     task = CASES[name].task
-    continuation = [True] if name.endswith("X") else []
-    assert type(task).from_examples(reversed(TAGGED), *continuation).outputs == task.outputs
+    options = {"X": {"continuation": True}, "iobes": {"scheme": "iobes"}}
+    given = options.get(name.rpartition(" ")[2], {})
+    assert type(task).from_examples(reversed(TAGGED), **given).outputs == task.outputs
 
 
 @every_case

@@ -90,6 +90,7 @@ def to_sources(specs: Sequence[SourceSpec], base: Path, seed: int) -> list[Sourc
             options=spec.options,
             label_map=spec.label_map,
             repair=spec.repair,
+            scheme=spec.scheme,
             limit=spec.limit,
             seed=seed,
         )
@@ -139,8 +140,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if data.augment:
         counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
     seen = overlap(sets["train"], sets["test"])
-    continuation = {"continuation": True} if recipe.task.continuation else {}
-    task = TASKS[recipe.task.kind].from_examples(sets["train"], **continuation)
+    task = TASKS[recipe.task.kind].from_examples(sets["train"], **recipe.task.options)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)
     counts |= {

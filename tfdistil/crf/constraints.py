@@ -12,13 +12,25 @@ NO_TAG = -1
 """Stands in a path where there is no word, and in all of a path that does not exist."""
 
 
-def legal_steps(start: np.ndarray, follow: np.ndarray, end: np.ndarray | None = None) -> np.ndarray:
+def may_end(start: np.ndarray, follow: np.ndarray) -> np.ndarray:
+    """Which labels may end a text: those that one that starts may follow, and so no open span.
+
+    Args:
+        start: which labels may begin a text, bool ``[L]``.
+        follow: which may follow which, bool ``[n, L]``, rows of n labels.
+
+    Returns:
+        bool ``[n]``.
+    """
+    return follow[:, start].any(axis=1)
+
+
+def legal_steps(start: np.ndarray, follow: np.ndarray) -> np.ndarray:
     """The table of a CRF's legal steps, in the order of its potentials.
 
     Args:
         start: which labels may begin a text, bool ``[L]``; follow: which may follow which, bool
             ``[L, L]``. `tfdistil.tasks.iob2.allowed_transitions` gives both.
-        end: which may end a text, bool ``[L]``; None: all, as in IOB2. IOBES forbids B and I.
 
     Returns:
         bool ``[L + 2, L]``.
@@ -27,13 +39,12 @@ def legal_steps(start: np.ndarray, follow: np.ndarray, end: np.ndarray | None = 
         ValueError: tables whose shapes do not fit each other.
     """
     labels = len(start)
-    end = np.ones(labels, bool) if end is None else end
-    if follow.shape != (labels, labels) or end.shape != (labels,):
+    if follow.shape != (labels, labels):
         raise ValueError(
-            f"legal steps of {labels} labels need follow [{labels}, {labels}] and end [{labels}], "
-            f"got {list(follow.shape)} and {list(end.shape)}"
+            f"legal steps of {labels} labels need follow [{labels}, {labels}], got "
+            f"{list(follow.shape)}"
         )
-    return np.concatenate([follow, start[None], end[None]])
+    return np.concatenate([follow, start[None], may_end(start, follow)[None]])
 
 
 def is_forbidden(potentials: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult, Split, read, split_whitespace
+from tfdistil.data.schemes import FOLLOWS
 from tfdistil.errors import DataError
 
 
@@ -26,6 +27,7 @@ class Source:
         label_map: span type or label to the one it becomes; a span type that becomes ``O`` is
             dropped. Applied after the repair.
         repair: ``iob2`` reads an orphan ``I-x`` as ``B-x`` and a stray ``B-O`` as ``O``.
+        scheme: of the tags in the file, ``iob2`` or ``iobes``; examples have IOB2.
         limit: take a random sample of this many examples, in file order; None takes all.
         seed: of the sample.
     """
@@ -36,12 +38,16 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict)
     label_map: Mapping[str, str] = field(default_factory=dict)
     repair: Literal["iob2"] | None = None
+    scheme: Literal["iob2", "iobes"] = "iob2"
     limit: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.repair not in (None, "iob2"):
             raise DataError(f"repair is {self.repair!r}, expected 'iob2' or nothing", self.path)
+        if self.scheme not in FOLLOWS:
+            known = " or ".join(FOLLOWS)
+            raise DataError(f"scheme is {self.scheme!r}, expected {known}", self.path)
         if self.limit is not None and self.limit < 1:
             raise DataError(f"limit is {self.limit}, expected at least 1", self.path)
         for old, new in self.label_map.items():
@@ -95,6 +101,7 @@ def load(
             language=source.language,
             split=split,
             repair=source.repair,
+            scheme=source.scheme,
             errors=errors,
             **source.options,
         )

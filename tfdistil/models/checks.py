@@ -32,8 +32,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
         RecipeError: arguments that do not fit the kind of student, or a head that is none.
     """
     example = Example(("a",), tags=("B-a",), label="a", second=("a",))
-    continuation = {"continuation": True} if recipe.task.continuation else {}
-    task = TASKS[recipe.task.kind].from_examples([example], **continuation)
+    task = TASKS[recipe.task.kind].from_examples([example], **recipe.task.options)
     for name, spec in recipe.models.items():
         if isinstance(spec, EncoderSpec):
             checked_heads(name, spec, task)

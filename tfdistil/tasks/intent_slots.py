@@ -97,11 +97,13 @@ class IntentSlots(Task):
         return cls(slots, labels_in(data, "intents"), continuation)
 
     @classmethod
-    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> IntentSlots:
+    def from_examples(
+        cls, examples: Iterable[Example], continuation: bool = False, scheme: str = "iob2"
+    ) -> IntentSlots:
         """See `Task.from_examples`."""
         examples = list(examples)
         return cls(
-            TagCodec.from_examples(examples).tags,
+            TagCodec.from_examples(examples, scheme=scheme).tags,
             LabelCodec.from_examples(examples).labels,
             continuation,
         )

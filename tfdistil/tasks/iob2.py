@@ -1,4 +1,4 @@
-"""Legal IOB2: which tag may follow which, the best legal path, and its spans. Numpy only."""
+"""Legal tags: which may follow which, the best legal path, and its spans. Numpy only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfdistil.crf.constraints import may_end
+from tfdistil.data.schemes import CONTINUES, FOLLOWS, scheme_of
 from tfdistil.tasks.base import Span
 
 CONTINUATION = "X"
@@ -17,17 +19,23 @@ def allowed_transitions(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Which labels may start a text and which may follow which.
 
     Args:
-        labels: IOB2 tags, perhaps with `CONTINUATION`, which is never allowed on a word.
+        labels: of a scheme (`tfdistil.data.schemes`), perhaps with `CONTINUATION`, which is never
+            allowed on a word.
 
     Returns:
         ``(start [labels], follow [labels, labels])`` of bool; ``follow[a, b]`` says b may follow a.
+        What a start may not follow may not end a text, see `may_end`.
     """
-    start = np.array([not tag.startswith("I-") and tag != CONTINUATION for tag in labels])
-    follow = np.tile(start, (len(labels), 1))
+    follows = FOLLOWS[scheme_of(labels)]
+    start = np.array([tag != CONTINUATION and tag[0] in follows["O"] for tag in labels])
+    ends = np.array([tag == CONTINUATION or "O" in follows[tag[0]] for tag in labels])
+    follow = np.outer(ends, start)
     place = {tag: number for number, tag in enumerate(labels)}
     for b, tag in enumerate(labels):
-        if tag.startswith("I-"):
-            before = (place.get(f"{mark}-{tag[2:]}") for mark in "BI")
+        if tag != CONTINUATION and tag[0] in CONTINUES:
+            before = (
+                place.get(f"{a}-{tag[2:]}") for a, after in follows.items() if tag[0] in after
+            )
             follow[[a for a in before if a is not None], b] = True
     return start, follow
 
@@ -58,7 +66,11 @@ def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -
     words = len(scores)
     path = scores.argmax(axis=-1)
     # The unconstrained best path is the answer whenever it is legal, which is most often.
-    if words == 0 or (start[path[0]] and follow[path[:-1], path[1:]].all()):
+    if words == 0 or (
+        start[path[0]]
+        and follow[path[:-1], path[1:]].all()
+        and may_end(start, follow[path[-1:]]).all()
+    ):
         return path
     scores = scores.astype(np.float64)  # sums over long texts
     forbidden = np.where(follow, 0.0, -np.inf)
@@ -68,7 +80,7 @@ def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -
         candidates = best[:, None] + forbidden
         back[word] = candidates.argmax(axis=0)
         best = candidates.max(axis=0) + scores[word]
-    path[-1] = best.argmax()
+    path[-1] = np.where(may_end(start, follow), best, -np.inf).argmax()
     for word in range(words - 1, 0, -1):
         path[word - 1] = back[word, path[word]]
     return path

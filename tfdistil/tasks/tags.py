@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
+from tfdistil.data.schemes import from_iob2, labels_of, marks, scheme_of, to_iob2
 from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
 from tfdistil.tasks.decoders import Decoder
 from tfdistil.tasks.iob2 import (
@@ -21,26 +22,29 @@ if TYPE_CHECKING:
 
 
 class TagCodec:
-    """IOB2 tags to ids and logits to the best legal tags.
+    """IOB2 tags to ids of labels, and logits to the best legal path, in IOB2.
 
     Args:
-        labels: the tags, ``O`` first.
+        labels: what is scored, ``O`` first, in IOB2 or another scheme (`tfdistil.data.schemes`).
         continuation: whether non-first pieces of a word have the label ``X`` (the last id).
     """
 
     def __init__(self, labels: Sequence[str], continuation: bool = False):
         self.tags = tuple(labels)
+        self.scheme = scheme_of(labels)
         self.continuation = continuation
         self.labels = (*self.tags, CONTINUATION) if continuation else self.tags
         self._ids = {tag: i for i, tag in enumerate(self.tags)}
+        self._in_iob2 = to_iob2(self.labels)
         self._start, self._follow = allowed_transitions(self.labels)
 
     @classmethod
-    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> TagCodec:
-        """Collect the entity types; both ``B-`` and ``I-`` of each, so every legal path exists."""
+    def from_examples(
+        cls, examples: Iterable[Example], continuation: bool = False, scheme: str = "iob2"
+    ) -> TagCodec:
+        """Collect the entity types; every label of the scheme for each."""
         types = {tag[2:] for e in examples for tag in e.tags or () if tag != "O"}
-        labels = ["O", *(f"{p}-{t}" for t in sorted(types) for p in "BI")]
-        return cls(labels, continuation)
+        return cls(labels_of(sorted(types), scheme), continuation)
 
     def encode(self, example: Example) -> np.ndarray | None:
         """Ids of the example's tags, int32 ``[words]``; None if it has none.
@@ -50,7 +54,8 @@ class TagCodec:
         """
         if example.tags is None:
             return None
-        ids = np.array([self._ids.get(tag, IGNORE) for tag in example.tags], dtype=np.int32)
+        tags = from_iob2(example.tags, self.scheme)
+        ids = np.array([self._ids.get(tag, IGNORE) for tag in tags], dtype=np.int32)
         if (ids == IGNORE).any():
             for span in spans(example.tags):
                 if (ids[span.start : span.end] == IGNORE).any():
@@ -60,10 +65,19 @@ class TagCodec:
     def decode(
         self, logits: np.ndarray, decoder: Decoder | None = None
     ) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Logits ``[words, labels]`` to legal tags and their probabilities; None: linear head."""
+        """Logits ``[words, labels]`` to legal IOB2 tags and their probabilities.
+
+        Args:
+            logits: of one text.
+            decoder: None: that of a linear head.
+        """
         decoder = decoder or Decoder(len(self.labels))
         path, scores = decoder.words(logits, self._start, self._follow)
-        return tuple([self.labels[i] for i in path.tolist()]), tuple(scores)
+        return self.tags_of(path), tuple(scores)
+
+    def tags_of(self, path: np.ndarray) -> tuple[str, ...]:
+        """Ids of labels, int ``[words]``, to the IOB2 tags that they mean."""
+        return tuple([self._in_iob2[i] for i in path.tolist()])
 
 
 def tags_in(data: Mapping[str, Any], key: str) -> tuple[list[str], bool]:
@@ -71,10 +85,12 @@ def tags_in(data: Mapping[str, Any], key: str) -> tuple[list[str], bool]:
 
     Raises:
         KeyError: a field is missing.
-        ValueError: no IOB2 tags with ``O`` among them, or a continuation that is not true or false.
+        ValueError: no tags of one scheme with ``O`` among them, or a continuation that is not true
+            or false.
     """
     tags, continuation = labels_in(data, key), data["continuation"]
-    if "O" not in tags or not all(tag == "O" or tag[:2] in ("B-", "I-") for tag in tags):
+    known = [f"{mark}-" for mark in marks(scheme_of(tags))]
+    if "O" not in tags or not all(tag == "O" or tag[:2] in known for tag in tags):
         raise ValueError(f"{key!r} are no IOB2 tags: O, and others that begin with B- or I-")
     if not isinstance(continuation, bool):
         raise ValueError(f"continuation is {continuation!r:.40}; expected true or false")
@@ -82,7 +98,12 @@ def tags_in(data: Mapping[str, Any], key: str) -> tuple[list[str], bool]:
 
 
 class Tags(Task):
-    """One IOB2 tag per word; the metric is strict span F1."""
+    """One IOB2 tag per word; the metric is strict span F1.
+
+    Args:
+        labels: what is scored, ``O`` first, in IOB2 or another scheme (`tfdistil.data.schemes`).
+        continuation: whether non-first pieces of a word have the label ``X`` (the last id).
+    """
 
     kind = "tags"
     metric = "span_f1"
@@ -156,6 +177,8 @@ class Tags(Task):
         return cls(*tags_in(data, "tags"))
 
     @classmethod
-    def from_examples(cls, examples: Iterable[Example], continuation: bool = False) -> Tags:
+    def from_examples(
+        cls, examples: Iterable[Example], continuation: bool = False, scheme: str = "iob2"
+    ) -> Tags:
         """See `Task.from_examples`."""
-        return cls(TagCodec.from_examples(examples, continuation).tags, continuation)
+        return cls(TagCodec.from_examples(examples, continuation, scheme).tags, continuation)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tfdistil.data.example import Example
+from tfdistil.data.schemes import from_iob2, scheme_of
 from tfdistil.tasks.base import Output, Task
 from tfdistil.tasks.iob2 import spans
 
@@ -32,13 +33,15 @@ def unknown_labels(task: Task, examples: Iterable[Example]) -> Unknown:
 
 def _unknown(output: Output, examples: Iterable[Example]) -> Iterator[str]:
     known = frozenset(output.labels)
+    scheme = scheme_of(output.labels)
     for example in examples:
         if output.level == "sequence":
             if example.label is not None and example.label not in known:
                 yield example.label
-        elif example.tags is not None and not known.issuperset(example.tags):
-            for span in spans(example.tags):
-                if not known.issuperset(example.tags[span.start : span.end]):
+        elif example.tags is not None:
+            tags = from_iob2(example.tags, scheme)
+            for span in [] if known.issuperset(tags) else spans(example.tags):
+                if not known.issuperset(tags[span.start : span.end]):
                     yield span.label
 
 

@@ -65,6 +65,7 @@ def read(
     language: str | None = None,
     split: Split = split_whitespace,
     repair: Literal["iob2"] | None = None,
+    scheme: Literal["iob2", "iobes"] = "iob2",
     errors: Literal["raise", "collect"] = "raise",
     max_problems: int = 1000,
     **options: Any,
@@ -78,6 +79,7 @@ def read(
         split: splits texts that come without words into ``(word, start, end)``.
         repair: ``iob2`` reads an orphan ``I-x`` as ``B-x`` and a stray ``B-O`` as ``O``, counted
             as ``repaired_tags``.
+        scheme: of the tags in the file; examples have IOB2.
         errors: ``raise`` stops at the first broken line; ``collect`` goes on after it, leaves its
             example out where it can be told, and returns all in `ReadResult.problems`.
         max_problems: how many problems ``collect`` lists.
@@ -92,6 +94,7 @@ def read(
         language=language,
         split=split,
         repair=repair,
+        scheme=scheme,
         collect=errors == "collect",
         max_problems=max_problems,
     )

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from tfdistil.data.example import Example
 from tfdistil.data.readers import files
 from tfdistil.data.readers.tags import find_faults, repair_iob2
+from tfdistil.data.schemes import to_iob2
 from tfdistil.errors import DataError
 from tfdistil.options import wrong_option
 from tfdistil.printable import shortened
@@ -58,6 +59,7 @@ class Reading:
         language: BCP 47 code of all examples; None leaves it to the rows, then ``und``.
         split: splits texts that come without words.
         repair: ``iob2`` to apply `repair_iob2` to tags.
+        scheme: of the tags in the file, see `tfdistil.data.schemes`.
         collect: keep problems instead of raising the first one.
         max_problems: how many problems are kept; the others are only counted.
     """
@@ -69,6 +71,7 @@ class Reading:
         language: str | None = None,
         split: Split = split_whitespace,
         repair: Literal["iob2"] | None = None,
+        scheme: Literal["iob2", "iobes"] = "iob2",
         collect: bool = False,
         max_problems: int = 1000,
     ):
@@ -76,6 +79,7 @@ class Reading:
         self.language = language
         self.split = split
         self.repair = repair
+        self.scheme = scheme
         self.collect = collect
         self.max_problems = max_problems
         self.counts: Counter[str] = Counter()
@@ -122,7 +126,7 @@ class Reading:
     def tags(
         self, tags: Sequence[str], lines: Sequence[int] | int, path: Path | None = None
     ) -> tuple[str, ...] | None:
-        """Strict IOB2 tags, after the repair if one was asked for.
+        """Tags of the file's scheme in strict IOB2, after the repair if one was asked for.
 
         Args:
             tags: one tag per word.
@@ -132,16 +136,20 @@ class Reading:
         Returns:
             The tags, or None if problems were noted, one for each break.
         """
+        scheme: str = self.scheme
         if self.repair is not None:
-            tags, repaired = repair_iob2(tags)
+            tags, repaired = repair_iob2(tags if scheme == "iob2" else to_iob2(tags))
+            scheme = "iob2"
             if repaired:
                 self.counts["repaired_tags"] += repaired
         legal = True
-        for index, message in find_faults(tags):
+        for index, message in find_faults(tags, scheme):
             legal = False
             line = lines if isinstance(lines, int) else lines[index]
             self.problem(f"{message} (word {index + 1} of the sentence)", line, path)
-        return tuple(tags) if legal else None
+        if not legal:
+            return None
+        return tuple(tags if scheme == "iob2" else to_iob2(tags))
 
     def string(self, row: dict[str, Any], name: str, line: int) -> str | None:
         """A text field of a row, or None if a problem was noted (missing, or no valid text)."""

@@ -19,6 +19,7 @@ from typing import Literal
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
 from tfdistil.data.readers.tags import is_tag
+from tfdistil.data.schemes import marks
 from tfdistil.errors import DataError
 
 Cells = Callable[[str], "list[str]"]
@@ -45,7 +46,7 @@ def read_conll(
     Args:
         reading: the file.
         word: column of the word, from 0; negative counts from the right, in each row anew.
-        tag: column of the IOB2 tag; None for text without tags.
+        tag: column of the tag; None for text without tags.
         label: column that repeats the sentence's label in every row.
         label_comment: key of the comment that holds the sentence's label
             (``intent`` for ``# intent = play_music``).
@@ -69,7 +70,7 @@ def read_conll(
             if (example := block.close()) is not None:
                 found = True
                 yield example
-        elif line[0] == "#" and _is_comment(line, cells, width, tag, block.is_open):
+        elif line[0] == "#" and _is_comment(line, cells, width, tag, reading.scheme, block.is_open):
             block.comment(line)
         else:
             block.row(cells(line), number)
@@ -101,6 +102,7 @@ class _Block:
         self.pattern = pattern
         self.skip_empty = skip_empty
         self.has_ids = word > 0
+        self.prefixes = [f"{mark}-" for mark in marks(reading.scheme)]
         self.language = reading.language_of()
         self._clear()
 
@@ -152,10 +154,12 @@ class _Block:
             else:
                 self._fault("the word is empty; `empty_words: skip` leaves such rows out", line)
             return
-        if self.tag is not None and not tag.startswith(("B-", "I-")) and tag != "O":
+        if self.tag is not None and tag != "O" and tag[:2] not in self.prefixes:
+            known = " or ".join(f"{prefix}type" for prefix in self.prefixes)
+            hint = ", or `scheme: iobes`" if tag[:2] in ("E-", "S-") else ""
             self._fault(
-                f"column {self.tag} holds {tag!r}, which is no IOB2 tag (O, B-type or I-type); "
-                f"set `tag` to the column that does; the row is {row}",
+                f"column {self.tag} holds {tag!r}, which is no {self.reading.scheme.upper()} tag "
+                f"(O, {known}); set `tag` to the column that does{hint}; the row is {row}",
                 line,
             )
             return
@@ -253,7 +257,9 @@ def _looks_like_comment(line: str) -> bool:
     return not line or line.isspace() or line == "#" or line.startswith("# ")
 
 
-def _is_comment(line: str, cells: Cells, width: int, tag: int | None, within: bool) -> bool:
+def _is_comment(
+    line: str, cells: Cells, width: int, tag: int | None, scheme: str, within: bool
+) -> bool:
     """Rules 2 to 4 of the module for a line that starts with ``#``."""
     if not line.startswith("# ") and line != "#":
         return False
@@ -262,4 +268,5 @@ def _is_comment(line: str, cells: Cells, width: int, tag: int | None, within: bo
     if within:
         return False
     row = cells(line)
-    return not (len(row) == width and tag is not None and _within(tag, row) and is_tag(row[tag]))
+    holds_tag = tag is not None and _within(tag, row) and is_tag(row[tag], scheme)
+    return not (len(row) == width and holds_tag)

@@ -1,20 +1,48 @@
-"""Strict IOB2: what is legal, and the one repair a source may ask for."""
+"""Strict IOB2 and IOBES: what is legal, and the one repair a source may ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-
-def is_tag(tag: str) -> bool:
-    """Whether ``tag`` is ``O``, ``B-type`` or ``I-type`` with a type that is not ``O``."""
-    return tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] not in ("", "O") and _solid(tag))
+from tfdistil.data.schemes import CONTINUES, FOLLOWS, marks
 
 
-def find_faults(tags: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Index and description of every break of strict IOB2.
+def is_tag(tag: str, scheme: str = "iob2") -> bool:
+    """Whether ``tag`` is ``O``, or a mark of the scheme with a type that is not ``O``."""
+    marked = tag[:1] in FOLLOWS[scheme] and tag[:1] != "O" and tag[1:2] == "-"
+    return tag == "O" or (marked and tag[2:] not in ("", "O") and _solid(tag))
 
-    Strict IOB2 opens every span with ``B-``; ``I-x`` only follows ``B-x`` or ``I-x``.
+
+def find_faults(tags: Sequence[str], scheme: str = "iob2") -> Iterator[tuple[int, str]]:
+    """Index and description of every break of a scheme.
+
+    Strict IOB2 opens every span with ``B-``; ``I-x`` only follows ``B-x`` or ``I-x``. IOBES also
+    ends every span of several words with ``E-`` and gives one word ``S-``.
     """
+    return _iob2_faults(tags) if scheme == "iob2" else _scheme_faults(tags, scheme)
+
+
+def _scheme_faults(tags: Sequence[str], scheme: str) -> Iterator[tuple[int, str]]:
+    follows = FOLLOWS[scheme]
+    previous = "O"
+    for index, tag in enumerate(tags):
+        if not is_tag(tag, scheme):
+            known = ", ".join(f"{mark}-type" for mark in marks(scheme))
+            yield index, f"tag {tag!r} is not {scheme.upper()} (O, {known})"
+            tag = "O"
+        elif tag[0] not in follows[previous[0]] or (
+            tag[0] in CONTINUES and tag[2:] != previous[2:]
+        ):
+            yield index, f"illegal tag sequence of {scheme.upper()}: {tag} after {previous}; {_FIX}"
+        previous = tag
+    if "O" not in follows[previous[0]]:
+        yield len(tags) - 1, f"{scheme.upper()} ends no sentence with {previous}; {_FIX}"
+
+
+_FIX = "correct the file, or set `repair: iob2`, which looks at beginnings alone"
+
+
+def _iob2_faults(tags: Sequence[str]) -> Iterator[tuple[int, str]]:
     previous = "O"
     for index, tag in enumerate(tags):
         if tag != "O":

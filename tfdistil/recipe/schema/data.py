@@ -22,6 +22,7 @@ class SourceSpec(Part):
     options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
     repair: Literal["iob2"] | None = Field(None, description="`iob2` fixes orphan `I-` tags")
+    scheme: Literal["iob2", "iobes"] = Field("iob2", description="of the tags in the file")
     limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
 
 
@@ -102,14 +103,30 @@ class DataSpec(Part):
         return self
 
 
+_WITH_TAGS = ("tags", "intent_slots")
+
+
 class TaskSpec(Part):
     """What is predicted."""
 
     kind: Literal["tags", "intent_slots", "classes", "pair"] = Field(description="the task")
     continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
+    scheme: Literal["iob2", "iobes"] = Field(
+        "iob2",
+        description="labels that models score; `iobes` also marks ends and single words. Results "
+        "and metrics are IOB2",
+    )
 
     @model_validator(mode="after")
     def _has_tags(self) -> TaskSpec:
-        if self.continuation and self.kind not in ("tags", "intent_slots"):
+        if self.continuation and self.kind not in _WITH_TAGS:
             raise ValueError(f"continuation: true needs a task with tags, not {self.kind}")
+        if self.scheme != "iob2" and self.kind not in _WITH_TAGS:
+            raise ValueError(f"scheme: {self.scheme} needs a task with tags, not {self.kind}")
         return self
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the task's `from_examples` is given; a task without tags takes nothing."""
+        given = {"continuation": self.continuation, "scheme": self.scheme}
+        return given if self.kind in _WITH_TAGS else {}
