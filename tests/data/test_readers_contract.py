@@ -101,6 +101,13 @@ _CLINC = (
 )
 _TOP = "q\tparse\na\t[IN:A go [SL:D to [IN:B [SL:E Bonn ] ] now ] ok ]\nb\t[IN:B hi ]\n"
 
+_ABSA = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<sentences>\n<sentence id="1">\n'
+    "<text>I love Bonn &amp; co</text>\n<aspectTerms>\n"
+    '<aspectTerm term="Bonn" polarity="positive" from="7" to="11"/>\n</aspectTerms>\n</sentence>\n'
+    '<sentence id="2"><text>So what</text></sentence>\n</sentences>\n'
+)
+
 CASES = [
     Case(
         "conll",
@@ -198,6 +205,35 @@ CASES = [
             Broken("no text", "a.json", _RASA.replace('"text"', '"txt"'), 2, "no field 'text'"),
             Broken("no list", "a.json", "{}", 1, "common_examples"),
             Broken("not a list", "a.json", '{"rasa_nlu_data":\n{"common_examples": 1}}', 2, "list"),
+        ),
+    ),
+    Case(
+        "absa",
+        {"a.xml": _ABSA},
+        (
+            Example(
+                **_words("I love Bonn & co"),
+                tags=("O", "O", "B-ASPECT", "O", "O"),
+                source="a.xml:3",
+            ),
+            Example(**_words("So what"), tags=("O", "O"), source="a.xml:9"),
+        ),
+        broken=(
+            Broken("XML", "a.xml", _ABSA.replace("</aspectTerms>", ""), 8, "mismatched tag"),
+            Broken("cut off", "a.xml", _ABSA[:-13], 10, "no element found"),
+            Broken("outside", "a.xml", _ABSA.replace('"11"', '"17"'), 6, "outside the text"),
+            Broken("other words", "a.xml", _ABSA.replace('"7"', '"8"'), 6, "not 'Bonn'"),
+            Broken("no number", "a.xml", _ABSA.replace('"7"', '"-7"'), 6, "two whole numbers"),
+            Broken("no words", "a.xml", _ABSA.replace("term=", "terms="), 6, "has term None"),
+            Broken("empty text", "a.xml", _ABSA.replace("So what", " "), 9, "text is empty"),
+            Broken("other XML", "a.xml", "<a>\n<text>x</text></a>", 1, "no <sentence>"),
+            Broken(
+                "entity",
+                "a.xml",
+                _ABSA.replace("<sentences>", '<!DOCTYPE s [<!ENTITY amp "x">]><sentences>'),
+                2,
+                "take the DOCTYPE out",
+            ),
         ),
     ),
     Case(

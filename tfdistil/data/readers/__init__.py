@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tfdistil.data.example import Example
+from tfdistil.data.readers.absa import read_absa
 from tfdistil.data.readers.base import Reader, Reading, ReadResult, Split, split_whitespace
 from tfdistil.data.readers.clinc import read_clinc
 from tfdistil.data.readers.conll import read_conll
@@ -53,6 +54,7 @@ READERS: dict[str, Reader] = {
         Reader("table", "TSV, CSV or JSON lines, text or pair with a class", read_table),
         Reader("clinc", "JSON of [text, intent] lists", read_clinc),
         Reader("top", "bracketed parses in a TSV column", read_top),
+        Reader("absa", "SemEval's XML of aspect terms", read_absa),
         Reader("text", "plain text, one sentence per line", read_plain),
     )
 }

@@ -9,6 +9,7 @@ from tfdistil.data.readers.tags import is_tag
 
 _HEAD = 65536
 _CLINC = re.compile(r'\s*\{\s*"(?:oos_)?(?:train|val|test)"\s*:\s*\[\s*\[')
+_ABSA = re.compile(r"<sentence\s[^<]*>\s*<text>")
 _WORDS = re.compile(r'"words"\s*:\s*\[')
 _CONLL_SUFFIXES = (".conll", ".conllu", ".iob2", ".iob", ".bio")
 
@@ -30,6 +31,8 @@ def guess_format(path: Path) -> str | None:
         return None
     if lines[0].lstrip().startswith("{"):
         return _guess_json(head, lines[0])
+    if _ABSA.search(head):
+        return "absa"
     if '{"tokenizations"' in lines[0] and lines[0].count("\t") == 4:
         return "mtod"
     if "[IN:" in lines[-1]:
