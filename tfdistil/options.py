@@ -27,7 +27,11 @@ def wrong_option(function: Callable[..., Any], options: Mapping[str, Any]) -> st
         function: has every option among its parameters; one without a hint takes anything.
         options: by name.
     """
-    hints = get_type_hints(function, include_extras=True)
+    return wrong_value(get_type_hints(function, include_extras=True), options)
+
+
+def wrong_value(hints: Mapping[str, Any], options: Mapping[str, Any]) -> str | None:
+    """What is wrong with the first option whose value is not what its hint says."""
     for name, value in options.items():
         hint = hints.get(name, Any)
         if not fits(value, hint):

@@ -13,6 +13,7 @@ from tests.crf.oracle import enumerate_paths
 from tfdistil.crf.constraints import IMPOSSIBLE
 from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.distill.terms import bind_terms
+from tfdistil.errors import RecipeError
 from tfdistil.heads.best_paths import PARTS, best_paths
 from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.tasks import IntentSlots, Tags
@@ -155,3 +156,13 @@ def test_terms_read_scores_of_the_student_and_lists_of_the_teacher():
     assert term.teacher == ("logits/tags/paths/1",)
     (term,) = bind_terms([TermSpec(loss="crf_nll")], tags)
     assert (term.teacher, term.target) == ((), "tags")
+
+
+@pytest.mark.parametrize("k", [0, -3, 33, 1.5, True, "ten", [1, 2]])
+@pytest.mark.parametrize("loss", ["sequence_cross_entropy", "fuzzy_cross_entropy"])
+def test_k_is_from_1_to_32(loss, k):
+    task = Tags(("O", "B-x", "I-x"))
+    with pytest.raises(RecipeError, match="option 'k' is .*, expected int from 1 to 32"):
+        bind_terms([TermSpec(loss=loss, k=k)], task.outputs)
+    (term,) = bind_terms([TermSpec(loss=loss, k=32)], task.outputs)
+    assert term.teacher[0] == "logits/tags/paths/32"

@@ -7,7 +7,7 @@ Each is a sum over the words of a text and a mean over texts. The teacher's best
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from keras import ops
 
@@ -15,10 +15,14 @@ from tfdistil.crf import losses
 from tfdistil.crf.paths import BestPaths
 from tfdistil.distill.objectives import objective
 from tfdistil.heads.best_paths import PARTS
+from tfdistil.options import Between
 
 OWN = ("{head}/{output}", "{head}/{output}/potentials")
 THEIRS = ("{teacher_head}/{output}", "{teacher_head}/{output}/potentials")
 BEST = "{teacher_head}/{output}/paths/1"
+K: dict[str, Any] = {"defaults": {"k": 10}, "hints": {"k": Annotated[int, Between(1, 32)]}}
+"""Paths in a list: time and memory of a loss grow with the square of it."""
+
 LISTS = tuple(f"{{teacher_head}}/{{output}}/{part}/{{k}}" for part in PARTS)
 
 
@@ -82,9 +86,7 @@ def _listed_texts(student: Any, teacher: Any, mask: Any) -> Any:
     return ops.sum(losses.listed_texts(teacher[-1], mask))
 
 
-@objective(
-    "sequence_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, defaults={"k": 10}
-)
+@objective("sequence_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, **K)
 def sequence_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Cross-entropy over the teacher's K best paths and all others together: Equation 4.
 
@@ -100,9 +102,7 @@ def sequence_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     return losses.sequence_cross_entropy(emissions, potentials, *best, mask)
 
 
-@objective(
-    "fuzzy_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, defaults={"k": 10}
-)
+@objective("fuzzy_cross_entropy", student=OWN, teacher=LISTS, count=_listed_texts, **K)
 def fuzzy_cross_entropy(student: Any, teacher: Any, mask: Any) -> Any:
     """Binary cross-entropy of the mass on the teacher's K best paths: Equation 6."""
     (emissions, potentials), best = student, _best(teacher)

@@ -94,6 +94,7 @@ class Objective:
         parameters: scalars that each term of it owns and learns with the student, with what they
             begin at; they come as arguments of the function.
         defaults: options that a term may leave out, of those its templates name.
+        hints: what options that its templates name have to be.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Objective:
     count: Count = known_tokens
     parameters: Mapping[str, float] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    hints: Mapping[str, Any] = field(default_factory=dict)
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -117,6 +119,7 @@ def objective(
     count: Count = known_tokens,
     parameters: Mapping[str, float] | None = None,
     defaults: Mapping[str, Any] | None = None,
+    hints: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.
 
@@ -124,7 +127,7 @@ def objective(
         name: in recipes.
         student, teacher: templates, one or several.
         target, align: see `Signals`.
-        count, parameters, defaults: see `Objective`.
+        count, parameters, defaults, hints: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
@@ -132,7 +135,8 @@ def objective(
     signals = Signals(as_names(student), as_names(teacher), target, align)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        made = Objective(name, function, signals, count, parameters or {}, defaults or {})
+        own = (parameters or {}, defaults or {}, hints or {})
+        made = Objective(name, function, signals, count, *own)
         add_once(OBJECTIVES, name, made)
         return function
 

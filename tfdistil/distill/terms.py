@@ -19,7 +19,7 @@ from tfdistil.distill.objectives import (
 )
 from tfdistil.errors import RecipeError
 from tfdistil.heads.model import HeadedModel
-from tfdistil.options import wrong_option
+from tfdistil.options import wrong_option, wrong_value
 from tfdistil.recipe.schema.stages import TermSpec
 from tfdistil.tasks import Output
 
@@ -116,7 +116,8 @@ def bind_terms(
             read = [*signals.student, *signals.teacher, signals.target or ""]
             used = {key for template in read for key in _fields(template)}
             options = {k: v for k, v in spec.options.items() if k not in used}
-            _check_keys(spec.loss, objective, signals, used - fields.keys(), options)
+            filled = {k: v for k, v in spec.options.items() if k in used}
+            _check_keys(spec.loss, objective, signals, used - fields.keys(), options, filled)
             lists = {k for k in used if isinstance(fields[k], (list, tuple))}
             label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
             while label in {term.label for term in terms}:
@@ -180,6 +181,7 @@ def _check_keys(
     signals: Signals,
     missing: set[str],
     options: Mapping[str, Any],
+    filled: Mapping[str, Any],
 ) -> None:
     """The keys of a term are those its objective has: in its templates and its function."""
     given = {"student", "teacher", "target", "mask", *objective.parameters}
@@ -199,5 +201,6 @@ def _check_keys(
             f"term {loss}: unknown key {', '.join(map(repr, unknown))}; besides those of every "
             f"term it has {', '.join(sorted(known)) or 'none'}"
         )
-    if (wrong := wrong_option(objective.function, options)) is not None:
+    wrong = wrong_option(objective.function, options) or wrong_value(objective.hints, filled)
+    if wrong is not None:
         raise RecipeError(f"term {loss}: {wrong}")
