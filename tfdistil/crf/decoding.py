@@ -35,6 +35,18 @@ def viterbi(emissions: np.ndarray, potentials: np.ndarray) -> np.ndarray:
     return tags
 
 
+def path_score(emissions: np.ndarray, potentials: np.ndarray, tags: np.ndarray) -> float:
+    """The sum of a path's emissions and potentials, -inf if it is forbidden.
+
+    Args:
+        emissions, potentials: as of `viterbi`.
+        tags: label ids, int ``[U]``, U at least 1.
+    """
+    steps, start, end = _parts(potentials)
+    own = np.asarray(emissions, np.float64)[np.arange(len(tags)), tags].sum()
+    return float(own + start[tags[0]] + steps[tags[:-1], tags[1:]].sum() + end[tags[-1]])
+
+
 def k_best(emissions: np.ndarray, potentials: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The K best paths.
 

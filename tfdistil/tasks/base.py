@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -51,20 +52,69 @@ class Span:
     score: float = 1.0
 
 
+class LazyScores(Sequence[float]):
+    """Numbers that are computed when the first one is read.
+
+    The marginals of a CRF take longer than its best path, and a text without entities, or one whose
+    tags are only counted, never needs them.
+
+    Args:
+        compute: gives them.
+    """
+
+    def __init__(self, compute: Callable[[], Iterable[float]]):
+        self._compute = compute
+
+    @cached_property
+    def _scores(self) -> tuple[float, ...]:
+        return tuple(self._compute())
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[float, ...]: ...
+    def __getitem__(self, index: int | slice) -> float | tuple[float, ...]:
+        return self._scores[index]
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._scores == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._scores)
+
+
+class TagPath(NamedTuple):
+    """A sequence of tags, one per word, and its probability among all sequences."""
+
+    tags: tuple[str, ...]
+    probability: float
+
+
+MOST_PATHS = 1000
+"""Of `Task.k_best`: its tables have a column for each path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What a model says of one text.
 
     Attributes:
         tags: legal IOB2 tags, one per word, or None if the task has none.
-        tag_scores: the softmax probability of each chosen tag.
+        tag_scores: the probability of each chosen tag.
         label: intent or class, or None; ``label_score`` is its softmax probability.
     """
 
     tags: tuple[str, ...] | None = None
-    tag_scores: tuple[float, ...] = ()
+    tag_scores: Sequence[float] = ()
     label: str | None = None
     label_score: float = 1.0
+
+
+NO_PATHS: Mapping[str, np.ndarray] = MappingProxyType({})
+"""For `Task.decode`: nobody has decoded yet."""
 
 
 class Task(ABC):
@@ -102,8 +152,32 @@ class Task(ABC):
         return task
 
     @abstractmethod
-    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
-        """Float logits of one text (``[words, labels]`` or ``[labels]``) to legal labels."""
+    def decode(
+        self,
+        logits: Mapping[str, np.ndarray],
+        paths: Mapping[str, np.ndarray] = NO_PATHS,
+    ) -> Prediction:
+        """Float logits of one text (``[words, labels]`` or ``[labels]``) to legal labels.
+
+        Args:
+            logits: by output.
+            paths: by output, label ids ``[words]`` that somebody has found already; those that are
+                not legal are found again.
+        """
+
+    def k_best(self, logits: Mapping[str, np.ndarray], k: int) -> tuple[TagPath, ...]:
+        """The k best tag sequences of one text, best first, with exact probabilities.
+
+        Args:
+            logits: as of `decode`.
+            k: from 1 to `MOST_PATHS`; there are fewer sequences where fewer are legal.
+
+        Raises:
+            ValueError: a task without tags, a head that gives no probabilities of sequences, or
+                another k.
+        """
+        del logits, k
+        raise ValueError(f"a model for {self.kind!r} has no sequences of tags; leave out k")
 
     @abstractmethod
     def score(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
+from tfdistil.tasks.base import IGNORE, NO_PATHS, Output, Prediction, Task, labels_in
 from tfdistil.tasks.decoders import Decoder
 
 if TYPE_CHECKING:
@@ -58,8 +58,11 @@ class Classes(Task):
         label = self.codec.encode(example)
         return {} if label is None else {"class": label}
 
-    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+    def decode(
+        self, logits: Mapping[str, np.ndarray], paths: Mapping[str, np.ndarray] = NO_PATHS
+    ) -> Prediction:
         """See `Task.decode`."""
+        del paths
         label, score = self.codec.decode(logits["class"], self.decoders.get("class"))
         return Prediction(label=label, label_score=score)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
-from tfdistil.crf.decoding import marginals, viterbi
+from tfdistil.crf.decoding import k_best, marginals, path_score, viterbi
 from tfdistil.registry import entering
 from tfdistil.tasks.base import Output
 from tfdistil.tasks.iob2 import best_legal_path, probabilities
@@ -32,9 +32,7 @@ class Decoder:
     def __init__(self, labels: int):
         self.labels = labels
 
-    def words(
-        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray
-    ) -> tuple[np.ndarray, list[float]]:
+    def words(self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
         """Labels of all words together.
 
         Args:
@@ -43,10 +41,36 @@ class Decoder:
                 what may follow what, see `tfdistil.tasks.iob2.allowed_transitions`.
 
         Returns:
-            Legal ids, int ``[words]``, and the probability of each.
+            Legal ids, int ``[words]``.
         """
-        path = best_legal_path(scores, start, follow)
-        return path, probabilities(scores, path)
+        return best_legal_path(scores, start, follow)
+
+    def probabilities(
+        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray, path: np.ndarray
+    ) -> list[float]:
+        """The probability of each label of a path ``[words]``; the rest as of `words`."""
+        del start, follow
+        return probabilities(scores, path)
+
+    def score(self, scores: np.ndarray, path: np.ndarray) -> float:
+        """What `words` finds the most of: the score of a path ``[words]``, at least one word."""
+        return float(scores[np.arange(len(path)), path].sum())
+
+    def k_best(
+        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The k best paths; the rest as of `words`.
+
+        Returns:
+            Legal ids, int ``[n, words]``, best first, and the probability of each path, ``[n]``; n
+            is less than k where fewer paths are legal.
+
+        Raises:
+            ValueError: a head that gives no probabilities of paths.
+        """
+        raise ValueError(
+            "the model's head scores one word at a time; k sequences need one of the kind crf"
+        )
 
     def text(self, scores: np.ndarray) -> tuple[int, float]:
         """The label of a text, from its scores ``[labels]``, and its probability."""
@@ -84,14 +108,29 @@ class CrfDecoder(Decoder):
             raise ValueError(f"potentials are {list(potentials.shape)} for {labels} labels")
         self.potentials = potentials
 
-    def words(
-        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray
-    ) -> tuple[np.ndarray, list[float]]:
+    def words(self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
         """See `Decoder.words`."""
-        potentials = np.where(legal_steps(start, follow), self.potentials, IMPOSSIBLE)
-        path = viterbi(scores, potentials)
-        of_labels = marginals(scores, potentials)[np.arange(len(path)), path]
-        return path, of_labels.tolist()
+        return viterbi(scores, self._legal(start, follow))
+
+    def probabilities(
+        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray, path: np.ndarray
+    ) -> list[float]:
+        """See `Decoder.probabilities`."""
+        found = marginals(scores, self._legal(start, follow))
+        return found[np.arange(len(path)), path].tolist()
+
+    def score(self, scores: np.ndarray, path: np.ndarray) -> float:
+        """See `Decoder.score`."""
+        return path_score(scores, self.potentials, path)
+
+    def k_best(
+        self, scores: np.ndarray, start: np.ndarray, follow: np.ndarray, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `Decoder.k_best`."""
+        return k_best(scores, self._legal(start, follow), k)
+
+    def _legal(self, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
+        return np.where(legal_steps(start, follow), self.potentials, IMPOSSIBLE)
 
 
 def read_decoders(data: Mapping[str, Any], outputs: tuple[Output, ...]) -> dict[str, Decoder]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.tasks.base import Output, Prediction, Task, labels_in
+from tfdistil.tasks.base import NO_PATHS, Output, Prediction, TagPath, Task, labels_in
 from tfdistil.tasks.classes import LabelCodec
 from tfdistil.tasks.tags import TagCodec, tags_in
 
@@ -42,11 +42,20 @@ class IntentSlots(Task):
         found = {"slots": self.slots.encode(example), "intent": self.intents.encode(example)}
         return {name: ids for name, ids in found.items() if ids is not None}
 
-    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+    def decode(
+        self,
+        logits: Mapping[str, np.ndarray],
+        paths: Mapping[str, np.ndarray] = NO_PATHS,
+    ) -> Prediction:
         """See `Task.decode`."""
-        tags, tag_scores = self.slots.decode(logits["slots"], self.decoders.get("slots"))
+        decoder = self.decoders.get("slots")
+        tags, tag_scores = self.slots.decode(logits["slots"], decoder, paths.get("slots"))
         intent, score = self.intents.decode(logits["intent"], self.decoders.get("intent"))
         return Prediction(tags, tag_scores, intent, score)
+
+    def k_best(self, logits: Mapping[str, np.ndarray], k: int) -> tuple[TagPath, ...]:
+        """See `Task.k_best`."""
+        return self.slots.k_best(logits["slots"], self.decoders.get("slots"), k)
 
     def score(
         self, examples: Sequence[Example], predictions: Sequence[Prediction]

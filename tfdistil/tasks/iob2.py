@@ -52,6 +52,16 @@ def probabilities(logits: np.ndarray, chosen: np.ndarray) -> list[float]:
     return picked.tolist()
 
 
+def is_legal(path: np.ndarray, start: np.ndarray, follow: np.ndarray) -> bool:
+    """Whether a path ``[words]`` has only ids of labels, allowed steps and an allowed end."""
+    if not len(path):
+        return True
+    if path.min() < 0 or path.max() >= len(start):
+        return False
+    steps = start[path[0]] and follow[path[:-1], path[1:]].all()
+    return bool(steps and may_end(start, follow[path[-1:]]).all())
+
+
 def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -> np.ndarray:
     """The legal label path with the highest sum of scores (Viterbi with hard constraints).
 
@@ -66,11 +76,7 @@ def best_legal_path(scores: np.ndarray, start: np.ndarray, follow: np.ndarray) -
     words = len(scores)
     path = scores.argmax(axis=-1)
     # The unconstrained best path is the answer whenever it is legal, which is most often.
-    if words == 0 or (
-        start[path[0]]
-        and follow[path[:-1], path[1:]].all()
-        and may_end(start, follow[path[-1:]]).all()
-    ):
+    if is_legal(path, start, follow):
         return path
     scores = scores.astype(np.float64)  # sums over long texts
     forbidden = np.where(follow, 0.0, -np.inf)

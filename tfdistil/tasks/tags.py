@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.data.schemes import from_iob2, labels_of, marks, scheme_of, to_iob2
-from tfdistil.tasks.base import IGNORE, Output, Prediction, Task, labels_in
+from tfdistil.tasks.base import (
+    IGNORE,
+    MOST_PATHS,
+    NO_PATHS,
+    LazyScores,
+    Output,
+    Prediction,
+    TagPath,
+    Task,
+    labels_in,
+)
 from tfdistil.tasks.decoders import Decoder
 from tfdistil.tasks.iob2 import (
     CONTINUATION,
     allowed_transitions,
+    is_legal,
     spans,
 )
 
@@ -63,17 +75,32 @@ class TagCodec:
         return ids
 
     def decode(
-        self, logits: np.ndarray, decoder: Decoder | None = None
-    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
-        """Logits ``[words, labels]`` to legal IOB2 tags and their probabilities.
+        self,
+        logits: np.ndarray,
+        decoder: Decoder | None = None,
+        path: np.ndarray | None = None,
+    ) -> tuple[tuple[str, ...], Sequence[float]]:
+        """Legal IOB2 tags of a text's words and their probabilities.
 
         Args:
-            logits: of one text.
-            decoder: None: that of a linear head.
+            logits: ``[words, labels]``.
+            decoder: None: of a linear head.
+            path: label ids ``[words]`` that somebody has found already; found again if illegal.
         """
         decoder = decoder or Decoder(len(self.labels))
-        path, scores = decoder.words(logits, self._start, self._follow)
-        return self.tags_of(path), tuple(scores)
+        if path is None or not is_legal(path, self._start, self._follow):
+            path = decoder.words(logits, self._start, self._follow)
+        return self.tags_of(path), LazyScores(
+            partial(decoder.probabilities, logits, self._start, self._follow, path)
+        )
+
+    def k_best(self, logits: np.ndarray, decoder: Decoder | None, k: int) -> tuple[TagPath, ...]:
+        """See `Task.k_best`; logits are ``[words, labels]``."""
+        if type(k) is not int or not 1 <= k <= MOST_PATHS:
+            raise ValueError(f"k is {k!r:.40}; expected 1 to {MOST_PATHS}")
+        decoder = decoder or Decoder(len(self.labels))
+        paths, shares = decoder.k_best(logits, self._start, self._follow, k)
+        return tuple(map(TagPath, map(self.tags_of, paths), shares.tolist()))
 
     def tags_of(self, path: np.ndarray) -> tuple[str, ...]:
         """Ids of labels, int ``[words]``, to the IOB2 tags that they mean."""
@@ -121,10 +148,19 @@ class Tags(Task):
         ids = self.codec.encode(example)
         return {} if ids is None else {"tags": ids}
 
-    def decode(self, logits: Mapping[str, np.ndarray]) -> Prediction:
+    def decode(
+        self,
+        logits: Mapping[str, np.ndarray],
+        paths: Mapping[str, np.ndarray] = NO_PATHS,
+    ) -> Prediction:
         """See `Task.decode`."""
-        tags, scores = self.codec.decode(logits["tags"], self.decoders.get("tags"))
+        decoder = self.decoders.get("tags")
+        tags, scores = self.codec.decode(logits["tags"], decoder, paths.get("tags"))
         return Prediction(tags=tags, tag_scores=scores)
+
+    def k_best(self, logits: Mapping[str, np.ndarray], k: int) -> tuple[TagPath, ...]:
+        """See `Task.k_best`."""
+        return self.codec.k_best(logits["tags"], self.decoders.get("tags"), k)
 
     def score(
         self, examples: Sequence[Example], predictions: Sequence[Prediction]
