@@ -45,7 +45,10 @@ class _Unconditioned(PqrnnStudent):
 class _Expansion(PqrnnStudent):
     """Gives the features of its words and goes no further."""
 
-    def export_function(self, length: int, batch: int, head: str = "labels") -> Any:
+    def export_function(
+        self, length: int, batch: int, head: str = "labels", word_mask: str | None = None
+    ) -> Any:
+        del head, word_mask
         specs = self.input_specs(length, batch)[:1]
         return lambda fingerprint: {"features": self._expand(fingerprint)}, specs
 

@@ -55,6 +55,11 @@ def parser() -> argparse.ArgumentParser:
         help="points of the dev metric the file may lose before the export fails (default 0.5)",
     )
     found.add_argument(
+        "--tags-in-graph",
+        action=argparse.BooleanOptionalAction,
+        help="of a CRF: the graph also returns the tags of the best path (default: the recipe's)",
+    )
+    found.add_argument(
         "--model",
         metavar="NAME",
         help="by its name in the recipe: the float student that a quantized one begins as, say, or "
@@ -82,6 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         batch=arguments.batch,
         head=arguments.head,
         max_drop=arguments.max_drop,
+        tags_in_graph=arguments.tags_in_graph,
     )
     if arguments.json:
         write_json(arguments.json, result.to_json())
@@ -117,6 +123,11 @@ def describe(result: ExportResult) -> str:
                 f"drift       {output} on {where}: mean {drift.mean:.4f}, max {drift.max:.3f} "
                 f"(logits spread {drift.spread:.2f}); same label {100 * drift.agreement:.2f} %"
             )
+    lines += [
+        f"decoding    {output} in the graph: {100 * one.keras:.2f} % of {one.words} dev words have "
+        f"Keras' label, {100 * one.runtime:.2f} % the runtime's"
+        for output, one in result.paths.items()
+    ]
     if result.warning is not None:
         lines.append(f"warning     {result.warning}")
     return "\n".join(lines)

@@ -41,22 +41,25 @@ class Entry:
         return int(self.specs[0].shape[0])
 
 
-def entries_of(model: Any, length: int, batch: int, head: str) -> dict[str, Entry]:
+def entries_of(
+    model: Any, length: int, batch: int, head: str, word_mask: str | None = None
+) -> dict[str, Entry]:
     """The entry points of a model's file: ``online`` with one row and ``batch`` with several.
 
     Args:
-        model: has ``export_function(length, batch, head)``, see
+        model: has ``export_function``, see
             `tfdistil.heads.model.HeadedModel.export_function`.
         length: positions of a row.
         batch: rows of ``batch``.
         head: whose logits they give.
+        word_mask: the input that says where words are; None: they do not decode.
 
     Raises:
         ExportError: no such head, or a length that the model does not take.
     """
     try:
         return {
-            name: Entry(*model.export_function(length, rows, head))
+            name: Entry(*model.export_function(length, rows, head, word_mask))
             for name, rows in (("online", 1), ("batch", batch))
         }
     except ValueError as error:

@@ -21,10 +21,12 @@ from tfdistil.exporting.pack import config_bytes, pack
 from tfdistil.exporting.probes import measure_probes
 from tfdistil.exporting.verify import (
     Drift,
+    PathAgreement,
     check_drop,
     check_operators,
     check_probes,
     measure_drift,
+    measure_paths,
     summary,
 )
 from tfdistil.files import write_bytes
@@ -32,7 +34,7 @@ from tfdistil.metrics.bootstrap import BootstrapResult, paired_bootstrap
 from tfdistil.runtime.model_file import FORMAT
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
-from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.featurizer import WORD_MASK, Featurizer
 from tfdistil.text.registry import featurizer_from_assets
 from tfdistil.versions import versions_of
 
@@ -52,6 +54,7 @@ class ExportResult:
         inspection: the graph's operators and constants.
         drift: per task output, on the dev examples.
         probes: the same on texts ``shorter`` and ``longer`` than the file's rows.
+        paths: per output that the graph decodes, whether its labels are Keras' and the runtime's.
         metric: the task's metric.
         scores: all scores on the dev examples, of ``keras`` and of the ``file``.
         lost: of the metric, Keras (second) over the file (first).
@@ -68,6 +71,7 @@ class ExportResult:
     inspection: Inspection
     drift: dict[str, Drift]
     probes: dict[str, dict[str, Drift]]
+    paths: dict[str, PathAgreement]
     metric: str
     scores: dict[str, dict[str, float]]
     lost: BootstrapResult
@@ -99,6 +103,7 @@ class ExportResult:
             **graph,
             **summary(self.drift),
             "probes": {kind: summary(drifts)["drift"] for kind, drifts in self.probes.items()},
+            "paths": {output: one.to_json() for output, one in self.paths.items()},
             "model_bytes": graph["bytes"],
             "bytes": self.bytes,
             "path": self.path.name,
@@ -128,6 +133,7 @@ def export_student(
     batch: int = 32,
     head: str = "labels",
     max_drop: float = 0.5,
+    tags_in_graph: bool = False,
     languages: Sequence[str] = (),
     calibration: Sequence[Example] | None = None,
 ) -> ExportResult:
@@ -137,8 +143,7 @@ def export_student(
     will run it: by `tfdistil.runtime.Runtime` in the stock interpreter.
 
     Args:
-        student: has ``export_function(length, batch, head)``, see
-            `tfdistil.heads.model.HeadedModel`.
+        student: has ``export_function`` and the rest of `tfdistil.heads.model.HeadedModel`.
         task: what its outputs mean.
         featurizer: what it was trained with; the file's windows have ``length`` positions.
         splitter: the `tfdistil.text.words.WordSplitter` of raw text.
@@ -150,12 +155,14 @@ def export_student(
         head: whose logits the file gives; an encoder's is ``logits``.
         max_drop: points of the task's metric the file may have less than Keras, beyond what the
             luck of the examples explains, see `check_drop`.
+        tags_in_graph: also return the tags of the best path, found in the graph; of a CRF.
         languages: BCP 47 codes, for people.
         calibration: examples for int8 ranges, labelled or not; by default those of the check.
 
     Raises:
-        ExportError: no labelled examples, no such head, a failed conversion, operators the stock
-            runtime lacks, too large a drop, or labels that change with a text's padding.
+        ExportError: no labelled examples, no such head, tags from a graph that cannot decode, a
+            failed conversion, operators the stock runtime lacks, too large a drop, labels that
+            change with a text's padding, or tags of the graph that are not the best ones.
     """
     start = time.perf_counter()
     out = Path(out)
@@ -173,11 +180,17 @@ def export_student(
     short = featurizer_at_length(featurizer, length)
     rows = encode_rows(labelled, short, None)
     calibrating = rows if calibration is None else encode_rows(calibration, short, None)
-    entries = entries_of(student, length, batch, head)
+    word_mask = short.word_mask if tags_in_graph else None
+    entries = entries_of(student, length, batch, head, word_mask)
     if missing := names.difference(student.outputs_of(head)):
         raise ExportError(
             f"the head {head!r} has no {', '.join(sorted(missing))}, which the task needs; it has "
             f"{', '.join(student.outputs_of(head))}"
+        )
+    paths = student.path_outputs(head) if tags_in_graph else {}
+    if tags_in_graph and not paths:
+        raise ExportError(
+            f"tags_in_graph is for a head of the kind crf, and {head!r} is none; leave it out"
         )
     signatures = {name: {"batch": e.batch, "length": length} for name, e in entries.items()}
     inputs = [spec.name for spec in entries["online"].specs]
@@ -200,6 +213,8 @@ def export_student(
     }
     if decoding := student.decoding(head):
         config["heads"] = decoding
+    if paths:
+        config["paths"] = paths
     assets = {
         "tfdistil.json": config_bytes(config),
         **label_files(task),
@@ -211,13 +226,15 @@ def export_student(
         trial.write_bytes(packed)
         runtime = Runtime(trial)
         predictor = Predictor(student, task, head)
-        found = runtime.logits([(e.words, e.second) for e in labelled])
+        found = runtime.answers([(e.words, e.second) for e in labelled])
         probes = measure_probes(runtime, predictor, short, labelled)
-    drift = measure_drift(predictor.logits(rows), found)
+    expected = predictor.logits(rows)
+    drift = measure_drift(expected, [one.logits for one in found])
+    agreement = measure_paths(runtime.task, found, predictor.decode(expected))
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     answers = {
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
-        "file": [runtime.task.decode(one) for one in found],
+        "file": [runtime.task.decode(*one) for one in found],
     }
     lost = paired_bootstrap(
         task.statistics(labelled, answers["file"]), task.statistics(labelled, answers["keras"])
@@ -233,6 +250,7 @@ def export_student(
         inspection=inspection,
         drift=drift,
         probes=probes,
+        paths=agreement,
         metric=task.metric,
         scores={who: task.score(labelled, given) for who, given in answers.items()},
         lost=lost,
@@ -263,7 +281,10 @@ def calibration_rows(rows: Rows, names: Sequence[str], length: int) -> dict[str,
     count = min(len(rows), CALIBRATION_ROWS)
     chosen = np.unique(np.linspace(0, len(rows) - 1, count).astype(np.int64))
     inputs = rows.inputs(chosen.tolist(), multiple=length)
-    return {name: inputs[name] for name in names}
+    words = np.zeros((len(chosen), length), np.int32)
+    for row, window in zip(words, (rows.windows[n] for n in chosen), strict=True):
+        row[: window.length] = window.input(WORD_MASK)
+    return {name: words if name == WORD_MASK else inputs[name] for name in names}
 
 
 def label_files(task: Task) -> dict[str, bytes]:

@@ -92,9 +92,9 @@ def measure_probes(
         if not texts:  # no example has words
             continue
         windows = featurizer.encode_batch([(text.words, text.second) for text in texts])
-        found = runtime.logits_of_windows(windows)
+        found = [one.logits for one in runtime.answers_of_windows(windows)]
         other = [[refilled(window, length) for window in text] for text in windows]
-        check_same_labels(found, runtime.logits_of_windows(other))
+        check_same_labels(found, [one.logits for one in runtime.answers_of_windows(other)])
         drifts[kind] = measure_drift(predictor.logits(encode_rows(texts, featurizer, None)), found)
     return drifts
 

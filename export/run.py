@@ -25,6 +25,7 @@ def export(
     batch: int | None = None,
     head: str | None = None,
     max_drop: float | None = None,
+    tags_in_graph: bool | None = None,
 ) -> ExportResult:
     """Convert a model of a run again and check it on the run's dev examples.
 
@@ -37,6 +38,7 @@ def export(
         batch: rows of the batched signature.
         head: the head that is kept.
         max_drop: points of the dev metric that the file may lose.
+        tags_in_graph: whether the graph of a CRF also returns the tags of the best path.
 
     What is None is as the recipe says.
 
@@ -60,6 +62,7 @@ def export(
         "batch": batch,
         "head": head,
         "max_drop": max_drop,
+        "tags_in_graph": tags_in_graph,
     }
     return export_model(work, model or work.recipe.main, out, given)
 
@@ -83,6 +86,7 @@ def export_model(
         "quantize": spec.quantize,
         "batch": spec.batch,
         "max_drop": spec.max_drop,
+        "tags_in_graph": spec.tags_in_graph,
         **{key: value for key, value in (given or {}).items() if value is not None},
     }
     chosen.setdefault("head", work.head(name))

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.crf.graph import ONE
 from tfdistil.errors import ExportError
 from tfdistil.exporting.inspect import Inspection
 from tfdistil.metrics.bootstrap import BootstrapResult
+from tfdistil.runtime.runtime import Answer
+from tfdistil.tasks import Prediction, Task
 
 BEYOND_ROUNDING = 3.0
 """Times the drift on the dev examples: what is more is not the rounding of int8 alone. (Texts of a
@@ -73,6 +76,68 @@ def measure_drift(expected: Logits, found: Logits) -> dict[str, Drift]:
             float(same.mean()),
         )
     return drifts
+
+
+@dataclass(frozen=True)
+class PathAgreement:
+    """How often a word gets the same label three ways, in texts of one window.
+
+    Attributes:
+        words: how many there are.
+        keras: the share that Keras labels as the graph does.
+        runtime: the share that the runtime, decoding the graph's logits, labels as the graph does.
+    """
+
+    words: int
+    keras: float
+    runtime: float
+
+    def to_json(self) -> dict[str, float]:
+        """As plain JSON data."""
+        return asdict(self)
+
+
+def measure_paths(
+    task: Task, answers: Sequence[Answer], keras: Sequence[Prediction]
+) -> dict[str, PathAgreement]:
+    """Compare what the graph decodes with Keras and with the runtime.
+
+    Args:
+        task: the file's, with its decoders.
+        answers: of the file, per text.
+        keras: predictions for the same texts cut into the same windows.
+
+    Raises:
+        ExportError: a path that is worse than the runtime's by more than rounding to 1 / 16384.
+    """
+    agreement = {}
+    for output in task.outputs:
+        ids = {label: number for number, label in enumerate(output.labels)}
+        rows = []
+        for answer, expected in zip(answers, keras, strict=True):
+            path = answer.paths.get(output.name)
+            if path is None or not len(path):
+                continue
+            scores, decoder = answer.logits[output.name], task.decoders[output.name]
+            best, of_keras = (
+                np.array([ids[tag] for tag in prediction.tags or ()])
+                for prediction in (task.decode(answer.logits), expected)
+            )
+            lost = decoder.score(scores, best) - decoder.score(scores, path)
+            if path.min() < 0 or not lost <= 2 * (len(path) + 1) / ONE:
+                raise ExportError(
+                    f"the graph's path of {output.name!r} scores {lost:.4g} less than the best one "
+                    f"of a text with {len(path)} words; export it without tags_in_graph"
+                )
+            rows.append((path == of_keras, path == best))
+        if rows:
+            same_keras, same_runtime = (
+                np.concatenate(column) for column in zip(*rows, strict=True)
+            )
+            agreement[output.name] = PathAgreement(
+                len(same_keras), float(same_keras.mean()), float(same_runtime.mean())
+            )
+    return agreement
 
 
 def check_operators(inspection: Inspection) -> None:

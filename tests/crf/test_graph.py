@@ -37,7 +37,7 @@ def converted(potentials, quantize: str) -> bytes:
 
     def graph(x, mask):
         emissions = model(x)
-        return {"emissions": emissions, "tags": graph_viterbi(emissions, potentials, mask)}
+        return {"emissions": emissions, "tags": graph_viterbi(potentials, emissions, mask)}
 
     def entry(batch: int) -> Entry:
         specs = [

@@ -162,7 +162,7 @@ def test_terms_read_scores_of_the_student_and_lists_of_the_teacher():
 @pytest.mark.parametrize("loss", ["sequence_cross_entropy", "fuzzy_cross_entropy"])
 def test_k_is_from_1_to_32(loss, k):
     task = Tags(("O", "B-x", "I-x"))
-    with pytest.raises(RecipeError, match="option 'k' is .*, expected int from 1 to 32"):
+    with pytest.raises(RecipeError, match=r"option 'k' is .*, expected int from 1 to 32"):
         bind_terms([TermSpec(loss=loss, k=k)], task.outputs)
     (term,) = bind_terms([TermSpec(loss=loss, k=32)], task.outputs)
     assert term.teacher[0] == "logits/tags/paths/32"

@@ -67,9 +67,10 @@ class Trained:
 def fit(
     student, featurizer, task, examples, epochs: int, rate: float = 0.01, head: str = "labels"
 ) -> None:
-    """Train on labelled examples with plain cross-entropies."""
+    """Train on labelled examples with plain cross-entropies, or the likelihood of a CRF."""
     import tensorflow as tf
 
+    from tfdistil.distill.crf_objectives import crf_nll
     from tfdistil.distill.rows import encode_rows
 
     rows = encode_rows(examples, featurizer, task)
@@ -85,6 +86,10 @@ def fit(
                 logits, gold = signals[f"{head}/{output.name}"], targets[output.name]
                 if output.level == "word":
                     logits = tf.gather(logits, batch["tokens"], batch_dims=1)
+                potentials = signals.get(f"{head}/{output.name}/potentials")
+                if potentials is not None:
+                    loss += crf_nll((logits, potentials), gold, tf.cast(gold >= 0, tf.int32))
+                    continue
                 each = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.maximum(gold, 0), logits)
                 loss += tf.reduce_mean(each * tf.cast(gold >= 0, tf.float32))
         weights = student.trainable_variables

@@ -114,14 +114,19 @@ def test_other_ways_to_quantize(trained, tmp_path, int8, quantize, agreement):
         assert all(d.max < 1e-4 for d in result.drift.values())
 
 
+def turned(answer):
+    """With the least likely label the most likely."""
+    return answer._replace(logits={name: -values for name, values in answer.logits.items()})
+
+
 def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monkeypatch):
     """A file that finds the least likely label the most likely."""
-    true = Runtime.logits
+    true = Runtime.answers
 
     def upside_down(self, texts):
-        return [{name: -values for name, values in one.items()} for one in true(self, texts)]
+        return [turned(one) for one in true(self, texts)]
 
-    monkeypatch.setattr(Runtime, "logits", upside_down)
+    monkeypatch.setattr(Runtime, "answers", upside_down)
     with pytest.raises(ExportError, match=r"exact_match on the dev examples drops from .* in the"):
         export(trained, tmp_path / "never.tflite", quantize="none")
     assert list(tmp_path.iterdir()) == []
@@ -130,14 +135,13 @@ def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monk
 @pytest.mark.parametrize(("wrong", "warns"), [(0, False), (1, True), (4, True), (12, None)])
 def test_a_drop_that_may_be_chance_is_a_warning(trained, tmp_path, monkeypatch, wrong, warns):
     """Answers that go wrong out of 120: a few are less than an interval of them, twelve more."""
-    true = Runtime.logits
+    true = Runtime.answers
 
     def some_wrong(self, texts):
         found = true(self, texts)
-        turned = [{name: -values for name, values in one.items()} for one in found[:wrong]]
-        return [*turned, *found[wrong:]]
+        return [*map(turned, found[:wrong]), *found[wrong:]]
 
-    monkeypatch.setattr(Runtime, "logits", some_wrong)
+    monkeypatch.setattr(Runtime, "answers", some_wrong)
     monkeypatch.setattr("tfdistil.exporting.exporter.measure_probes", lambda *_: {})
     options = {"quantize": "none", "max_drop": 1.0 if wrong > 1 else 0.0}
     if warns is None:

@@ -99,8 +99,8 @@ class Leaking:
     def __call__(self, inputs, training=False):
         return self.student(inputs, training=training)
 
-    def export_function(self, length, batch, head="labels"):
-        function, specs = self.student.export_function(length, batch, head)
+    def export_function(self, length, batch, head="labels", word_mask=None):
+        function, specs = self.student.export_function(length, batch, head, word_mask)
         ones = np.ones((batch, length), np.int32)
         return lambda ids, mask: function(ids * mask if self.blank else ids, mask * 0 + ones), specs
 

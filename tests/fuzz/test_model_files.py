@@ -18,7 +18,10 @@ MEMORY = 6 * 2**30
 
 @pytest.fixture(scope="session")
 def bases(tmp_path_factory) -> list[Path]:
-    """Tiny students of both families, exported as users export them: subwords and hashes."""
+    """Tiny students of both families, exported as users export them: subwords and hashes.
+
+    One of them has a CRF, and its graph decodes.
+    """
     import numpy as np
 
     from tests.export.conftest import sentence
@@ -45,10 +48,14 @@ def bases(tmp_path_factory) -> list[Path]:
             ProjectionFeaturizer(ProjectionSpec((("murmur", 32),)), 6),
         ),
     }
-    for kind, (arguments, featurizer) in students.items():
+    arguments, featurizer = students["bilstm"]
+    labels = task.outputs[0].labels
+    crf = {"labels": {"kind": "crf", "labels": labels}}
+    students["bilstm_crf"] = ({**arguments, "heads": crf}, featurizer)
+    for name, (arguments, featurizer) in students.items():
         export_student(
             build_student(
-                kind,
+                name.removesuffix("_crf"),
                 outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
                 seed=1,
                 **arguments,
@@ -57,10 +64,11 @@ def bases(tmp_path_factory) -> list[Path]:
             featurizer,
             WordSplitter("unicode"),
             examples=examples,
-            out=folder / f"{kind}.tflite",
+            out=folder / f"{name}.tflite",
             length=featurizer.max_length,
             batch=3,
             max_drop=101,  # nothing is trained
+            tags_in_graph=name.endswith("_crf"),
         )
     return sorted(folder.glob("*.tflite"))
 

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
-from tfdistil.crf.constraints import IMPOSSIBLE
+from tfdistil.crf.constraints import IMPOSSIBLE, NO_TAG
 from tfdistil.data.example import Example
 from tfdistil.data.readers.tags import find_faults
 from tfdistil.distill.bound_stage import bind_stage
@@ -309,12 +309,14 @@ def test_unknown_kinds_and_options_are_errors_of_the_recipe():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("in_graph", [False, True], ids=["in the runtime", "in the graph"])
 @pytest.mark.parametrize("name", ["student", "teacher"])
-def test_the_file_decodes_as_keras_does(made, name, tmp_path, monkeypatch):
+def test_the_file_decodes_as_keras_does(made, name, in_graph, tmp_path, monkeypatch):
     record, corpus = made[name], made.corpus
     path = tmp_path / "crf.tflite"
     arguments = (record.model, corpus.task, record.featurizer, corpus.splitter)
     options = {"quantize": "none", "length": 48, "batch": 4, "max_drop": 100}
+    options["tags_in_graph"] = in_graph
     export_student(*arguments, examples=corpus.dev, out=path, head=HEAD[name], **options)
     predictor = Predictor(record.model, corpus.task, HEAD[name])
     rows = encode_rows(corpus.dev, record.featurizer, None)
@@ -377,3 +379,48 @@ def test_a_file_in_iobes_answers_in_iob2_as_keras_does(tmp_path):
     assert [a.tags for a in answers] == [p.tags for p in predictor.predict(rows)]
     assert all(not list(find_faults(answer.tags)) for answer in answers)
     assert any(answer.spans for answer in answers)
+
+
+def test_a_graph_that_decodes_has_the_paths_as_further_outputs(made):
+    """Of a student of word pieces also a mask of words as a further input."""
+    inputs = {"student": ["input_ids", "attention_mask", "word_mask"],
+              "hashed": ["fingerprint", "attention_mask"]}  # fmt: skip
+    for name, expected in inputs.items():
+        record = made[name]
+        featurizer = record.featurizer
+        examples = [e for e in made.corpus.dev if len(featurizer.encode(e.words)) == 1][:4]
+        find, specs = record.model.export_function(
+            48, len(examples), "labels", featurizer.word_mask
+        )
+        assert [spec.name for spec in specs] == expected
+        windows = [featurizer.encode(e.words)[0] for e in examples]
+        rows = []
+        for spec in specs:
+            fill = featurizer.padding.get(spec.name, 0)
+            rows.append(np.full([int(n) for n in spec.shape], fill, spec.dtype))
+            for row, window in zip(rows[-1], windows, strict=True):
+                row[: window.length] = window.input(spec.name)
+        found = find(*rows)
+        assert list(found) == ["tags", "tags_path"]
+        labels = made.corpus.task.outputs[0].labels
+        rows = encode_rows(examples, featurizer, None)
+        expected = Predictor(record.model, made.corpus.task, "labels").predict(rows)
+        for path, window, one in zip(
+            np.asarray(found["tags_path"]), windows, expected, strict=True
+        ):
+            firsts = window.tokens[window.starts]
+            assert tuple(labels[tag] for tag in path[firsts]) == one.tags
+            assert (np.delete(path, firsts) == NO_TAG).all()
+
+
+def test_the_graph_forbids_what_iob2_forbids_though_training_did_not():
+    text = RECIPE.replace("{labels: crf}", "{labels: {kind: crf, constrained: false}}")
+    head = models(text=text)["hashed"].model.heads["labels/tags"]
+    labels = head.size
+    emissions = np.zeros((1, 3, labels), "float32")
+    emissions[..., 2] = 9.0  # I-x everywhere, of the second label's type
+    (path,) = np.asarray(head.path_finder()(emissions, np.ones((1, 3), "int32")))
+    assert path.tolist() == [1, 2, 2]
+    (without,) = np.asarray(head.path_finder()(emissions, np.array([[0, 0, 1]], "int32")))
+    assert without.tolist()[:2] == [NO_TAG, NO_TAG]
+    assert without[2] != 2

@@ -200,3 +200,12 @@ def test_help_shows_examples(command, capsys):
         run(command, "--help")
     assert error.value.code == 0
     assert f"tfdistil {command} student.tflite" in capsys.readouterr().out
+
+
+def test_k_best_needs_json_lines_and_a_crf(intent_slots, pair, capsys):
+    with pytest.raises(DataError, match="--k goes with --jsonl"):
+        run("predict", intent_slots.path, "play jazz", "--k", 2)
+    with pytest.raises(DataError, match=r"--k does not go with this model: .* one of the kind crf"):
+        run("predict", intent_slots.path, "play jazz", "--k", 2, "--jsonl")
+    with pytest.raises(DataError, match=r"--k does not go with this model: .* task is 'pair'"):
+        run("predict", pair.path, "a\tb", "--k", 2, "--jsonl")

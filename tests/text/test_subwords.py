@@ -37,6 +37,9 @@ def test_ids_and_first_pieces_are_the_tokenizers_own(request, family, words):
     assert window.starts.tolist() == [*range(len(words))]
     assert window.words == (0, len(words))
     assert window.inputs["attention_mask"].tolist() == [1] * window.length
+    mask = window.input(made.word_mask)
+    assert (mask.dtype, mask.shape) == (np.int32, (window.length,))
+    assert np.flatnonzero(mask).tolist() == window.tokens.tolist()
     assert all(v.dtype == np.int32 for v in [*window.inputs.values(), window.tokens, window.starts])
 
 
@@ -49,6 +52,7 @@ def test_alignment_x_scores_every_piece(request, family):
     assert window.tokens.tolist() == [i for i, w in enumerate(word_ids) if w is not None]
     firsts = window.tokens[window.starts]
     assert firsts.tolist() == [word_ids.index(w) for w in range(len(words))]
+    assert np.flatnonzero(window.input(made.word_mask)).tolist() == firsts.tolist()
 
 
 def test_first_piece_of_a_sentencepiece_word_begins_it(request):

@@ -15,28 +15,28 @@ from keras import ops
 from tfdistil import device_ops
 from tfdistil.crf.constraints import NO_TAG
 
-_ONE = 2**14
+ONE = 2**14
 """What 1 is; sums up to 131,072 fit into int32."""
 
 
-def graph_viterbi(emissions: Any, potentials: np.ndarray, mask: Any) -> Any:
+def graph_viterbi(potentials: np.ndarray, emissions: Any, mask: Any) -> Any:
     """The best path through the words of each row; unrolled, nine operators for each place.
 
     Places that are no words (padding, special pieces, the later pieces of a word) are skipped: the
     words on both sides of them are neighbours.
 
     Args:
-        emissions: float32 ``[B, T, L]``, both B and T known; the converter may quantize them.
         potentials: float32 ``[L + 2, L]``, see `tfdistil.crf`; they become constants.
+        emissions: float32 ``[B, T, L]``, both B and T known; the converter may quantize them.
         mask: 1 where a place is a word, int32 ``[B, T]``.
 
     Returns:
         Label ids, int32 ``[B, T]``, `NO_TAG` where there is no word. Of equal paths it is the one
         that `tfdistil.crf.decoding.viterbi` gives.
     """
-    whole = np.round(np.asarray(potentials, np.float64) * _ONE).astype(np.int32)
+    whole = np.round(np.asarray(potentials, np.float64) * ONE).astype(np.int32)
     steps, start, end = whole[:-2], whole[-2:-1], whole[-1:]
-    scores = ops.unstack(ops.cast(emissions * _ONE, "int32"), axis=1)
+    scores = ops.unstack(ops.cast(emissions * ONE, "int32"), axis=1)
     words = ops.unstack(ops.expand_dims(mask, -1) > 0, axis=1)
     row = np.zeros((emissions.shape[0], 1), np.int32)
     suffixes = []  # the best way to go on from each label, [B, L]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -42,12 +42,16 @@ class Predictor:
 
     def predict(self, rows: Rows) -> list[Prediction]:
         """One prediction per example; each word has its tag, also in texts that were windowed."""
+        return self.decode(self.logits(rows))
+
+    def decode(self, logits: Sequence[Mapping[str, np.ndarray]]) -> list[Prediction]:
+        """One prediction for each of the examples that `logits` are of."""
         task = self.task
         if hasattr(self.model, "decoding"):
             # The constants of a head as they are now: training changes them.
             decoding = self.model.decoding(self.head)
             task = task.with_decoders(read_decoders(decoding, task.outputs))
-        return [task.decode(logits) for logits in self.logits(rows)]
+        return [task.decode(one) for one in logits]
 
     def score(self, rows: Rows, examples: Sequence[Example]) -> dict[str, float]:
         """The task's scores on labelled examples, in percent."""

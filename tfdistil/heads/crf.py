@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -10,9 +11,10 @@ import numpy as np
 from keras import ops
 
 from tfdistil.crf.chain import constrained
-from tfdistil.crf.constraints import legal_steps
+from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
+from tfdistil.crf.graph import graph_viterbi
 from tfdistil.heads.best_paths import BestPathSignals, best_paths
-from tfdistil.heads.kinds import Head, head_kind
+from tfdistil.heads.kinds import Head, PathFinder, head_kind
 from tfdistil.tasks.iob2 import allowed_transitions
 
 
@@ -48,9 +50,8 @@ class CrfHead(Head):
             raise ValueError(f"{len(labels)} labels for {size} scores")
         # At 0 a new head says what a linear one says.
         self.steps = self.add_weight((size + 2, size), "zeros", name="potentials")
-        self.legal: np.ndarray | None = None
-        if constrained and labels:
-            self.legal = legal_steps(*allowed_transitions(labels))
+        self.iob2 = legal_steps(*allowed_transitions(labels)) if labels else None
+        self.legal = self.iob2 if constrained else None
 
     @property
     def potentials(self) -> Any:
@@ -70,3 +71,10 @@ class CrfHead(Head):
     def constants(self) -> dict[str, np.ndarray]:
         """The potentials."""
         return {"potentials": np.asarray(self.potentials)}
+
+    def path_finder(self) -> PathFinder:
+        """Viterbi. As in `tfdistil.tasks.decoders`, what IOB2 forbids is impossible in any case."""
+        potentials = np.asarray(self.potentials)
+        if self.iob2 is not None:
+            potentials = np.where(self.iob2, potentials, IMPOSSIBLE)
+        return partial(graph_viterbi, potentials)

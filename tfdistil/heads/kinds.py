@@ -93,6 +93,13 @@ class Head(keras.layers.Layer):
         """What the decoder needs beside the scores, by the names of its arguments."""
         return {}
 
+    def path_finder(self) -> PathFinder | None:
+        """Decoding as a part of the exported graph, with the weights as they are now.
+
+        None: the graph returns scores, and whoever runs it decodes them.
+        """
+        return None
+
 
 HEADS: dict[str, type[Head]] = {}
 """By the name that ``heads`` has in a recipe."""
@@ -105,6 +112,12 @@ def head_kind(name: str) -> Callable[[type[Head]], type[Head]]:
         ValueError: there is a kind of that name.
     """
     return entering(HEADS, name)
+
+
+PathFinder = Callable[[Any, Any], Any]
+"""Scores float32 ``[B, T, size]`` and the mask of words int32 ``[B, T]``, both of known size, to
+label ids int32 ``[B, T]``, `tfdistil.crf.constraints.NO_TAG` where there is no word. The ids are
+those that the decoder of the head's kind finds."""
 
 
 @head_kind("linear")

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from tfdistil.heads.derivation import Derivation
-from tfdistil.heads.kinds import make_heads, specs_of
+from tfdistil.heads.kinds import PathFinder, make_heads, specs_of
 from tfdistil.heads.spec import Level, check_heads, check_outputs
 
 _ROWS = {"word": "subword", "subword": "subword", "sequence": "sequence"}
@@ -168,8 +168,20 @@ class HeadedModel(keras.Model):
                 }
         return found
 
+    def path_outputs(self, head: str) -> dict[str, str]:
+        """The outputs that the exported graph can decode, each with what the path is called there.
+
+        Raises:
+            ValueError: no such head.
+        """
+        return {output: f"{output}_path" for output in self._path_finders(head)}
+
+    def _path_finders(self, head: str) -> dict[str, PathFinder]:
+        found = {o: self.heads[f"{head}/{o}"].path_finder() for o in self.outputs_of(head)}
+        return {output: find for output, find in found.items() if find is not None}
+
     def export_function(
-        self, length: int, batch: int, head: str = "labels"
+        self, length: int, batch: int, head: str = "labels", word_mask: str | None = None
     ) -> tuple[Callable[..., dict[str, Any]], list[keras.InputSpec]]:
         """The graph to convert: static shapes, recurrences unrolled, one head.
 
@@ -177,21 +189,33 @@ class HeadedModel(keras.Model):
             length: T.
             batch: B.
             head: whose scores the function returns.
+            word_mask: the input that says where words are, see
+                `tfdistil.text.featurizer.Featurizer`. With it the function decodes the outputs that
+                `path_outputs` names; None: it does not.
 
         Returns:
-            A function of the inputs in the order of ``input_specs`` that returns scores by output,
-            and these specs.
+            A function of the inputs that returns scores by output and paths by their names, and
+            the specs of these inputs: those of `input_specs`, and ``word_mask`` int32 ``[B, T]``
+            behind them if the function needs it and they do not have it.
 
         Raises:
             ValueError: the model has no such head, or does not take this length.
         """
         outputs = self.outputs_of(head)
         specs = self.input_specs(length, batch)
+        # Now: within the function, weights have no values.
+        finders = self._path_finders(head) if word_mask is not None else {}
+        names = self.path_outputs(head)
+        if finders and word_mask not in (spec.name for spec in specs):
+            specs.append(keras.InputSpec(shape=(batch, length), dtype="int32", name=word_mask))
 
         def scores(*inputs: Any) -> dict[str, Any]:
             named = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
             signals = self._signals(named, training=False, exporting=True)
-            return {output: signals[f"{head}/{output}"] for output in outputs}
+            found = {output: signals[f"{head}/{output}"] for output in outputs}
+            for output, find in finders.items():
+                found[names[output]] = find(found[output], named[word_mask])
+            return found
 
         return scores, specs
 

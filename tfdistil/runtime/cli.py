@@ -26,6 +26,7 @@ examples:
   tfdistil predict student.tflite "wake me up at seven" "play some jazz"
   tfdistil predict student.tflite --file questions.txt --jsonl > answers.jsonl
   cat sentences.txt | tfdistil predict student.tflite --words --conll
+  tfdistil predict crf.tflite "play blue in green" --jsonl --k 5
 
 A pair of texts is one argument or line, with a tab between the two.
 """
@@ -57,6 +58,11 @@ def add_predict(subparsers: Any) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--jsonl", action="store_true", help="write one JSON object per text")
     shape.add_argument("--conll", action="store_true", help="write one word and its tag per line")
+    parser.add_argument(
+        "--k",
+        type=int,
+        help="of a CRF: also the K most probable sequences of tags; with --jsonl",
+    )
     parser.add_argument("--threads", type=_threads, default=1, help="threads of the interpreter")
     parser.set_defaults(func=predict)
 
@@ -100,9 +106,16 @@ def predict(args: argparse.Namespace) -> int:
         raise DataError(f"--conll writes a tag per word, but a model for {kind!r} gives none")
     if args.words and kind == "pair":
         raise DataError("--words does not go with a model for pairs of texts")
+    if args.k is not None:
+        if not args.jsonl:
+            raise DataError("--k goes with --jsonl: the other forms have room for one sequence")
+        try:
+            runtime.predict_words([[]], k=args.k)
+        except ValueError as error:
+            raise DataError(f"--k does not go with this model: {error}") from error
     show = _jsonl if args.jsonl else _conll if args.conll else _plain
     for block in _blocks(args.text, args.file):
-        for result in _answers(runtime, block, args.words):
+        for result in _answers(runtime, block, args.words, args.k):
             print(show(result))
         sys.stdout.flush()
     return 0
@@ -182,7 +195,7 @@ def _decoded(stream: Iterable[bytes], source: str, first: int = 1) -> Iterator[L
             ) from error
 
 
-def _answers(runtime: Runtime, lines: list[Line], words: bool) -> list[Result]:
+def _answers(runtime: Runtime, lines: list[Line], words: bool, k: int | None) -> list[Result]:
     if runtime.task.kind == "pair":
         pairs: list[tuple[str, str]] = []
         for text, source, number in lines:
@@ -197,8 +210,8 @@ def _answers(runtime: Runtime, lines: list[Line], words: bool) -> list[Result]:
         return runtime.predict_pairs(pairs)
     texts = [text for text, _, _ in lines]
     if words:
-        return runtime.predict_words([text.split() for text in texts])
-    return runtime.predict(texts)
+        return runtime.predict_words([text.split() for text in texts], k)
+    return runtime.predict(texts, k)
 
 
 def _jsonl(result: Result) -> str:

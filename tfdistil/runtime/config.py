@@ -53,6 +53,7 @@ _OPTIONAL: dict[str, tuple[Callable[[Any], bool], str]] = {
     "created_with": (_texts_by_name, "names, each with a version"),
     "thresholds": (_mapping, "an object"),
     "heads": (_mapping, "an object"),
+    "paths": (_texts_by_name, "names, each with the name of an output"),
 }
 
 

@@ -69,6 +69,10 @@ def format_description(data: dict[str, Any]) -> str:
             f"{sum(operators.values())} operators"
         )
         lines.append("  " + ", ".join(f"{op} {count}" for op, count in operators.items()))
+    lines += [
+        f"decodes     {output}: the graph's output {tensor} has the best path"
+        for output, tensor in data.get("paths", {}).items()
+    ]
     lines += [f"asset       {name} ({byte_size(size)})" for name, size in data["assets"].items()]
     made = data.get("created_with") or {}
     lines.append("made with   " + ", ".join(f"{name} {v}" for name, v in sorted(made.items())))

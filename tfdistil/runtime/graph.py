@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from tfdistil.errors import ModelFileError
 from tfdistil.runtime.check_graph import check_graph
 from tfdistil.runtime.tflite import read_model
-from tfdistil.text.featurizer import Window
+from tfdistil.text.featurizer import WORD_MASK, Window
 
 MOST_THREADS = 256
 """The interpreter starts as many as it is told, and dies where the system gives it fewer."""
@@ -39,7 +39,8 @@ class Signature:
         name: the signature's key.
         batch: rows of every input.
         length: positions of every input.
-        padding: input name to the value that fills a row.
+        padding: input name to the value that fills a row; beside these an input may be
+            `tfdistil.text.featurizer.WORD_MASK`.
         example: a window of the featurizer; the inputs take what it has.
 
     Raises:
@@ -56,6 +57,7 @@ class Signature:
         example: Window,
     ):
         self._runner = _allocate(interpreter, name)
+        padding = {**padding, WORD_MASK: 0}
         self.name, self.batch, self.length = name, batch, length
         self._empty: dict[str, np.ndarray] = {}  # padding alone
         for key, details in self._runner.get_input_details().items():
@@ -65,7 +67,7 @@ class Signature:
                     f"signature {name!r} takes {key!r} of shape {shape}; expected one of "
                     f"{', '.join(padding)} of shape ({batch}, {length})"
                 )
-            given, dtype = example.inputs[key], np.dtype(details["dtype"])
+            given, dtype = example.input(key), np.dtype(details["dtype"])
             if shape[2:] != given.shape[1:] or not _holds(dtype, given.dtype):
                 raise ModelFileError(
                     f"signature {name!r} takes {key!r} of shape {shape} and type {dtype}; the "
@@ -88,13 +90,7 @@ class Signature:
         Raises:
             ModelFileError: no such output, or another shape or type.
         """
-        if name not in self._outputs:
-            raise ModelFileError(
-                f"expected {name!r} among the outputs of signature {self.name!r}, but the graph "
-                f"has only {', '.join(self._outputs)}"
-            )
-        details = self._outputs[name]
-        shape, dtype = tuple(int(n) for n in details["shape"]), np.dtype(details["dtype"])
+        details, shape, dtype = self._output(name)
         if shape != (self.batch, *[self.length] * words, labels):
             raise ModelFileError(
                 f"the graph's output {name!r} has shape {shape}; expected "
@@ -105,6 +101,29 @@ class Signature:
                 f"the graph's output {name!r} is {dtype} with the scale "
                 f"{details['quantization'][0]}; expected float32, or integers with a scale"
             )
+
+    def check_path(self, name: str) -> None:
+        """The signature has an output of label ids, int32 ``[batch, length]``.
+
+        Raises:
+            ModelFileError: no such output, or another shape or type.
+        """
+        _, shape, dtype = self._output(name)
+        if (shape, dtype) != ((self.batch, self.length), np.int32):
+            raise ModelFileError(
+                f"the graph's output {name!r} is {dtype} of shape {shape}; expected the labels' "
+                f"ids, int32 of shape {(self.batch, self.length)}"
+            )
+
+    def _output(self, name: str) -> tuple[Mapping[str, Any], tuple[int, ...], np.dtype]:
+        """What the interpreter says of an output; its shape and type."""
+        if name not in self._outputs:
+            raise ModelFileError(
+                f"expected {name!r} among the outputs of signature {self.name!r}, but the graph "
+                f"has only {', '.join(self._outputs)}"
+            )
+        details = self._outputs[name]
+        return details, tuple(int(n) for n in details["shape"]), np.dtype(details["dtype"])
 
     def run(self, windows: Sequence[Window]) -> dict[str, np.ndarray]:
         """Outputs as the graph gives them, ``[windows, ...]``.
@@ -117,7 +136,7 @@ class Signature:
         for key, empty in self._empty.items():
             rows = empty.copy()
             for row, window in enumerate(windows):
-                values = window.inputs[key]
+                values = window.input(key)
                 rows[row, : len(values)] = values
             feed[key] = rows
         return {k: v[: len(windows)] for k, v in self._runner(**feed).items()}
@@ -212,37 +231,46 @@ class Graph:
         for signature in filter(None, (self.online, self._batch)):
             signature.check_output(name, words, labels)
 
+    def check_path(self, name: str) -> None:
+        """See `Signature.check_path`."""
+        for signature in filter(None, (self.online, self._batch)):
+            signature.check_path(name)
+
     @property
     def length(self) -> int:
         """Positions of a window."""
         return self.online.length
 
     def run(
-        self, windows: Sequence[Window], outputs: Mapping[str, bool]
+        self, windows: Sequence[Window], outputs: Mapping[str, bool], paths: Iterable[str] = ()
     ) -> list[dict[str, np.ndarray]]:
-        """Float logits of each window.
+        """Float logits and label ids of each window.
 
         Args:
             windows: any number.
-            outputs: the graph's output to whether it is word level.
+            outputs: the graph's output of logits to whether it is word level.
+            paths: the graph's outputs of label ids.
 
         Returns:
             Per window, for a word-level output ``[owned words, labels]``, at the first piece of
-            each; else ``[labels]``.
+            each; else ``[labels]``. For one of ids, int32 ``[owned words]``.
         """
         found: list[dict[str, np.ndarray]] = []
         if self._batch is not None:
             size = self._batch.batch
             for at in range(0, len(windows) - size + 1, size):
-                found += self._block(self._batch, windows[at : at + size], outputs)
+                found += self._block(self._batch, windows[at : at + size], outputs, paths)
         size = self.online.batch
         for at in range(len(found), len(windows), size):
-            found += self._block(self.online, windows[at : at + size], outputs)
+            found += self._block(self.online, windows[at : at + size], outputs, paths)
         return found
 
     @staticmethod
     def _block(
-        signature: Signature, windows: Sequence[Window], outputs: Mapping[str, bool]
+        signature: Signature,
+        windows: Sequence[Window],
+        outputs: Mapping[str, bool],
+        paths: Iterable[str],
     ) -> list[dict[str, np.ndarray]]:
         values = signature.run(windows)
         return [
@@ -253,5 +281,6 @@ class Graph:
                 )
                 for name, words in outputs.items()
             }
+            | {name: values[name][row].take(firsts) for name in paths}
             for row, firsts in enumerate(w.tokens.take(w.starts) for w in windows)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from tfdistil.tasks.base import Prediction
+from tfdistil.tasks.base import Prediction, TagPath
 from tfdistil.tasks.iob2 import spans
 
 
@@ -27,7 +27,7 @@ class TextSpan(NamedTuple):
         start: first code point.
         end: code point after the last.
         text: ``result.text[start:end]``.
-        score: geometric mean of the softmax probabilities of its words' tags, in (0, 1].
+        score: geometric mean of the probabilities of its words' tags, in (0, 1].
     """
 
     label: str
@@ -50,6 +50,8 @@ class Result:
         label_score: softmax probability of the label; over windows, if the text is longer than
             the model, of the mean of their logits. None without a label.
         second: the second text of a pair.
+        k_best: the k most probable sequences of tags, best first, if k was asked for; fewer where
+            fewer are legal. The first one is ``tags``.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Result:
     label: str | None = None
     label_score: float | None = None
     second: str | None = None
+    k_best: tuple[TagPath, ...] | None = None
 
     @classmethod
     def build(
@@ -67,6 +70,7 @@ class Result:
         words: Sequence[tuple[str, int, int]],
         prediction: Prediction,
         second: str | None = None,
+        k_best: tuple[TagPath, ...] | None = None,
     ) -> Result:
         """Put a prediction over words into terms of the text."""
         found = []
@@ -81,6 +85,7 @@ class Result:
             prediction.label,
             None if prediction.label is None else prediction.label_score,
             second,
+            k_best,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,4 +95,6 @@ class Result:
         data["spans"] = tuple(span._asdict() for span in self.spans)
         if self.tags is None:
             del data["spans"]
+        if self.k_best is not None:
+            data["k_best"] = tuple(path._asdict() for path in self.k_best)
         return {key: value for key, value in data.items() if value is not None}

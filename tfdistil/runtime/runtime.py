@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,20 @@ from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer, Text, Window
 from tfdistil.text.registry import featurizer_from_assets
 from tfdistil.text.words import WordSplitter
+
+
+class Answer(NamedTuple):
+    """What a graph gives for one text, before decoding.
+
+    Attributes:
+        logits: the task's output to ``[words, labels]`` or ``[labels]``, float32; of a text in
+            several windows the words of all, or the mean over them.
+        paths: for outputs that the graph decodes, label ids int32 ``[words]``; without any if the
+            text is several windows.
+    """
+
+    logits: dict[str, np.ndarray]
+    paths: dict[str, np.ndarray]
 
 
 class Runtime:
@@ -53,6 +68,7 @@ class Runtime:
         signatures, padding = config["signatures"], self.featurizer.padding
         self._graph = Graph(self.file.model, signatures, padding, example, threads)
         self._tensors = _tensors(self.task, config["outputs"], self._graph)
+        self._paths = _paths(self._tensors, config.get("paths", {}), self._graph)
         for name, shape in signatures.items():
             if shape["length"] < self.featurizer.max_length:
                 raise ModelFileError(
@@ -60,37 +76,46 @@ class Runtime:
                     f"featurizer makes windows of up to {self.featurizer.max_length}"
                 )
 
-    def predict(self, texts: Sequence[str]) -> list[Result]:
+    def predict(self, texts: Sequence[str], k: int | None = None) -> list[Result]:
         """Answers for texts, which the model's own splitter cuts into words.
+
+        Args:
+            texts: any number.
+            k: also give the k most probable sequences of tags of each (`Result.k_best`).
 
         Raises:
             TypeError: a single string instead of a list of them.
-            ValueError: the model wants pairs of texts.
+            ValueError: the model wants pairs of texts; or k, and it has no CRF, or k is not 1 to
+                `tfdistil.tasks.base.MOST_PATHS`.
         """
         self._expect(pairs=False)
         texts = _strings(texts, "predict")
         splits = [self.splitter.split(text) for text in texts]
-        logits = self.logits([([word for word, _, _ in words], None) for words in splits])
+        answers = self.answers([([word for word, _, _ in words], None) for words in splits])
         return [
-            Result.build(text, words, self.task.decode(one))
-            for text, words, one in zip(texts, splits, logits, strict=True)
+            self._result(text, words, one, k)
+            for text, words, one in zip(texts, splits, answers, strict=True)
         ]
 
-    def predict_words(self, texts: Sequence[Sequence[str]]) -> list[Result]:
+    def predict_words(self, texts: Sequence[Sequence[str]], k: int | None = None) -> list[Result]:
         """Answers for texts that are already split into words.
 
         The text of a result is the words joined by single spaces; its offsets refer to that.
 
+        Args:
+            texts: any number.
+            k: as of `predict`.
+
         Raises:
             TypeError: a string where a list of words is expected.
-            ValueError: the model wants pairs of texts.
+            ValueError: as of `predict`.
         """
         self._expect(pairs=False)
         texts = [_strings(words, "predict_words") for words in texts]
-        logits = self.logits([(words, None) for words in texts])
+        answers = self.answers([(words, None) for words in texts])
         return [
-            Result.build(" ".join(words), _places(words), self.task.decode(one))
-            for words, one in zip(texts, logits, strict=True)
+            self._result(" ".join(words), _places(words), one, k)
+            for words, one in zip(texts, answers, strict=True)
         ]
 
     def predict_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Result]:
@@ -107,12 +132,12 @@ class Runtime:
                 "predict_pairs takes a list of pairs of strings, [(first, second), ...]"
             )
         splits = [[self.splitter.split(text) for text in pair] for pair in checked]
-        logits = self.logits(
+        answers = self.answers(
             [([w for w, _, _ in one], [w for w, _, _ in two]) for one, two in splits]
         )
         return [
-            Result.build(pair[0], split[0], self.task.decode(one), second=pair[1])
-            for pair, split, one in zip(checked, splits, logits, strict=True)
+            Result.build(pair[0], split[0], self.task.decode(*one), second=pair[1])
+            for pair, split, one in zip(checked, splits, answers, strict=True)
         ]
 
     def logits(self, texts: Sequence[Text]) -> list[dict[str, np.ndarray]]:
@@ -128,13 +153,24 @@ class Runtime:
         Raises:
             ModelFileError: the featurizer or the graph fails on them.
         """
+        return [answer.logits for answer in self.answers(texts)]
+
+    def answers(self, texts: Sequence[Text]) -> list[Answer]:
+        """What the graph gives for texts: `logits`, and the paths that it finds itself.
+
+        Args:
+            texts: as of `logits`.
+
+        Raises:
+            ModelFileError: the featurizer or the graph fails on them.
+        """
         texts = [(words, second) for words, second in texts]
         with file_errors(self.file.path, "cannot answer"):
             encoded = self.featurizer.encode_batch(texts)
-        return self.logits_of_windows(encoded)
+        return self.answers_of_windows(encoded)
 
-    def logits_of_windows(self, encoded: Sequence[list[Window]]) -> list[dict[str, np.ndarray]]:
-        """`logits` of texts that are cut into windows already.
+    def answers_of_windows(self, encoded: Sequence[list[Window]]) -> list[Answer]:
+        """What the graph gives for texts that are cut into windows already.
 
         Args:
             encoded: the windows of each text, as the featurizer makes them.
@@ -145,20 +181,33 @@ class Runtime:
         windows = [window for text in encoded for window in text]
         tensors = dict(self._tensors.values())
         with file_errors(self.file.path, "cannot answer"), self._lock:
-            values = iter(self._graph.run(windows, tensors))
-        return [self._join([next(values) for _ in text], text) for text in encoded]
+            values = iter(self._graph.run(windows, tensors, self._paths.values()))
+        return [self._join([next(values) for _ in text]) for text in encoded]
 
-    def _join(
-        self, values: list[dict[str, np.ndarray]], windows: list[Window]
-    ) -> dict[str, np.ndarray]:
+    def _join(self, windows: list[dict[str, np.ndarray]]) -> Answer:
         if len(windows) == 1:
-            return {name: values[0][tensor] for name, (tensor, _) in self._tensors.items()}
-        return {
-            name: np.concatenate([v[tensor] for v in values])
+            (values,) = windows
+            return Answer(
+                {name: values[tensor] for name, (tensor, _) in self._tensors.items()},
+                {name: values[tensor] for name, tensor in self._paths.items()},
+            )
+        logits = {
+            name: np.concatenate([v[tensor] for v in windows])
             if words
-            else np.mean([v[tensor] for v in values], axis=0)
+            else np.mean([v[tensor] for v in windows], axis=0)
             for name, (tensor, words) in self._tensors.items()
         }
+        return Answer(logits, {})  # paths of windows do not join to the best one of the text
+
+    def _result(
+        self, text: str, words: Sequence[tuple[str, int, int]], answer: Answer, k: int | None
+    ) -> Result:
+        if k is None:
+            return Result.build(text, words, self.task.decode(*answer))
+        # The graph knows scores to 1 / 16384, and of equal ones may have taken another.
+        prediction = self.task.decode(answer.logits)
+        k_best = self.task.k_best(answer.logits, k)
+        return Result.build(text, words, prediction, k_best=k_best)
 
     def _expect(self, pairs: bool) -> None:
         if pairs != (self.task.kind == "pair"):
@@ -176,6 +225,17 @@ def _tensors(task: Task, outputs: Mapping[str, str], graph: Graph) -> dict[str, 
         graph.check_output(tensor, words, len(output.labels))
         found[output.name] = (tensor, words)
     return found
+
+
+def _paths(
+    tensors: Mapping[str, tuple[str, bool]], paths: Mapping[str, str], graph: Graph
+) -> dict[str, str]:
+    """The task's outputs that the graph decodes to the graph's outputs of paths."""
+    for output, tensor in paths.items():
+        if output not in tensors or not tensors[output][1]:
+            raise ModelFileError(f"has the path {tensor!r:.40} of {output!r:.40}, no word output")
+        graph.check_path(tensor)
+    return dict(paths)
 
 
 def _strings(values: Iterable[str], caller: str) -> list[str]:

@@ -8,6 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+WORD_MASK = "word_mask"
+"""An input that every window has beside its own, see `Window.input`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -36,6 +39,17 @@ class Window:
         """Positions of the sequence, special tokens included."""
         return len(next(iter(self.inputs.values())))
 
+    def input(self, name: str) -> np.ndarray:
+        """An input by its name: one of `inputs`, or `WORD_MASK`.
+
+        The latter is 1 at the first piece of each owned word and 0 elsewhere, int32 ``[length]``.
+        """
+        if name != WORD_MASK:
+            return self.inputs[name]
+        mask = np.zeros(self.length, np.int32)
+        mask[self.tokens.take(self.starts)] = 1
+        return mask
+
 
 Text = tuple[Sequence[str], Sequence[str] | None]
 """The words of a text, and those of the second one of a pair."""
@@ -48,11 +62,14 @@ class Featurizer(Protocol):
         kind: registered name, written into the model file.
         padding: input name to the value that fills a row up to the batch's length.
         max_length: the longest window, special tokens included.
+        word_mask: the input that is 1 where a word of the text is scored and 0 elsewhere:
+            `WORD_MASK`, or one of the featurizer's own that says the same.
     """
 
     kind: str
     padding: dict[str, int]
     max_length: int
+    word_mask: str
 
     def encode(self, words: Sequence[str], second: Sequence[str] | None = None) -> list[Window]:
         """At least one window, also for no words at all."""

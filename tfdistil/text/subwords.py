@@ -11,7 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from tfdistil.errors import ModelFileError, RecipeError
-from tfdistil.text.featurizer import Text, Window, check_integers
+from tfdistil.text.featurizer import WORD_MASK, Text, Window, check_integers
 from tfdistil.text.windows import stretches, truncate_pair
 from tfdistil.text.words import replace_surrogates
 
@@ -52,6 +52,7 @@ class SubwordFeaturizer:
     """
 
     kind = "subwords"
+    word_mask = WORD_MASK
 
     def __init__(
         self,

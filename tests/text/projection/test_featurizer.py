@@ -97,6 +97,10 @@ def test_laws_of_windows(words, max_length, share, spec):
         np.testing.assert_array_equal(
             window.inputs["fingerprint"][window.tokens], rows[slice(*window.words)]
         )
+        if len(windows) == 1 and words:  # then it is what its name says
+            mask = window.input(made.word_mask)
+            assert (made.word_mask == "attention_mask") != spec.eos
+            assert np.flatnonzero(mask).tolist() == window.tokens.tolist()
         if spec.eos:
             np.testing.assert_array_equal(window.inputs["fingerprint"][-1:], end_of(spec))
 

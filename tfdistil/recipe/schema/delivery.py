@@ -26,6 +26,9 @@ class ExportSpec(Part):
         None, ge=4, le=MOST_UNROLLED, description="pieces per call; none: fits 99 % of dev"
     )
     batch: Rows = Field(32, description="rows of the batched signature")
+    tags_in_graph: bool = Field(
+        False, description="of a CRF: the graph also returns the tags of the best path"
+    )
 
 
 def _tflite_branch(value: Any) -> str:

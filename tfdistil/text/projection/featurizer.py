@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfdistil.errors import ModelFileError, RecipeError
-from tfdistil.text.featurizer import Text, Window, check_integers
+from tfdistil.text.featurizer import WORD_MASK, Text, Window, check_integers
 from tfdistil.text.projection.fingerprints import FingerprintCache, fingerprint_tokens, fingerprints
 from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.projection.tokens import END, NULL
@@ -57,6 +57,7 @@ class ProjectionFeaturizer:
         self.max_length = max_length
         self.overlap = overlap
         self.padding = {"fingerprint": spec.padding, "attention_mask": 0}
+        self.word_mask = WORD_MASK if spec.eos else "attention_mask"  # <EOS> is no word
         self._fingerprints = FingerprintCache(spec, _CACHED_WORDS)
         self._end, self._null = fingerprint_tokens([END, NULL], spec)
 
