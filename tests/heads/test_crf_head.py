@@ -186,11 +186,34 @@ def test_paths_are_derived_for_teachers_only(made):
             {"loss": "token_emissions", "student_signal": "labels/tags/paths/1"},
             "off the student 'hashed', but it is derived from whole texts",
         ),
-        ({"loss": "fuzzy_cross_entropy", "k": 0}, "no signal 'logits/tags/path"),
+        ({"loss": "fuzzy_cross_entropy", "k": 0}, "expected int from 1 to 32"),
         ({"loss": "hard_label_nll", "align": "subword"}, "which has no row for each subword"),
     ):
         with pytest.raises(RecipeError, match=says):
             bind_stage(stage_of(**term), *given)
+
+
+def test_a_teacher_that_allows_other_steps_is_refused():
+    free = "heads: {logits: {kind: crf, constrained: false}}"
+    found = models(text=RECIPE.replace("heads: {logits: crf}", free))
+    given = found, found.corpus.sets(), found.corpus.task
+    for loss in ("token_marginals", "fuzzy_cross_entropy", "hard_label_nll"):
+        with pytest.raises(RecipeError, match="allows other steps; give both the same `constrain"):
+            bind_stage(stage_of(loss=loss), *given)
+    bind_stage(stage_of(loss="token_emissions"), *given)
+
+
+def test_errors_say_which_head_gives_a_signal():
+    linear = models(text=RECIPE.replace("{logits: crf}", "{logits: linear}"))
+    given = linear, linear.corpus.sets(), linear.corpus.task
+    for loss in ("token_marginals", "fuzzy_cross_entropy"):
+        with pytest.raises(RecipeError, match=r"; heads: \{logits: crf\} gives it"):
+            bind_stage(stage_of(loss=loss), *given)
+    joint = models("intent_slots")
+    given = joint, joint.corpus.sets(), joint.corpus.task
+    with pytest.raises(RecipeError, match="a crf is for labels of words: give the term an output"):
+        bind_stage(stage_of(loss="crf_nll"), *given)
+    bind_stage(stage_of(loss="crf_nll", output="slots"), *given)
 
 
 def test_what_is_stored_depends_on_constraints_and_the_order_of_labels(made, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Protocol
 
 from tfdistil.data.example import Example
@@ -17,6 +18,7 @@ from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.errors import RecipeError
+from tfdistil.heads.kinds import who_gives
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.tasks import Task
@@ -114,6 +116,7 @@ def bind_stage(
     student = models[spec.student]
     if teacher is not None:
         _check_tokenizers(spec, student, teacher, terms)
+        _check_heads(spec, student.model, teacher.model, terms)
     return BoundStage(
         spec,
         student,
@@ -168,13 +171,29 @@ def _check_signals(
         try:
             level = models[model].model.level(name)
         except KeyError as error:
-            raise RecipeError(f"{reads}: {error.args[0]}") from None
+            what_to_do = who_gives(name, getattr(models[model].model, "head_specs", {}))
+            raise RecipeError(f"{reads}: {error.args[0]}{what_to_do}") from None
         if level == "window" and align == "token":
             raise RecipeError(f"{reads}, which has no row for a scored token; give align: subword")
         if level not in ("window", "subword", "model") and align == "subword":
             raise RecipeError(
                 f"{reads}, which has no row for each subword, as align: subword needs"
             )
+
+
+def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Term]) -> None:
+    """Heads that learn from those of the teacher are like them; only scores need not be."""
+    for term in terms:
+        own, theirs = (
+            [
+                head
+                for signal, head in getattr(model, "heads", {}).items()
+                if any(name.startswith(f"{signal}/") for name in names)
+            ]
+            for model, names in ((student, term.student), (teacher, term.teacher))
+        )
+        for wrong in filter(None, (a.unlike(b) for a, b in product(own, theirs))):
+            raise RecipeError(f"stage {spec.name!r}: term {term.label}: {wrong}")
 
 
 def _check_returned(

@@ -13,7 +13,7 @@ from keras import ops
 from tfdistil.crf.chain import constrained
 from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
 from tfdistil.crf.graph import graph_viterbi
-from tfdistil.heads.best_paths import BestPathSignals, best_paths
+from tfdistil.heads.best_paths import PARTS, BestPathSignals, best_paths
 from tfdistil.heads.kinds import Head, PathFinder, head_kind
 from tfdistil.tasks.iob2 import allowed_transitions
 
@@ -36,6 +36,7 @@ class CrfHead(Head):
     levels = frozenset({"word"})
     extra = MappingProxyType({"potentials": "model"})
     loss = "crf_nll"
+    derived = frozenset(PARTS)
     reads_labels = True
 
     def __init__(
@@ -63,6 +64,15 @@ class CrfHead(Head):
         """The potentials."""
         del scores, inputs
         return {"potentials": self.potentials}
+
+    def unlike(self, teacher: Head) -> str | None:
+        """One that forbids other steps has paths that this one has not."""
+        if not isinstance(teacher, CrfHead) or np.array_equal(self._table(), teacher._table()):
+            return None
+        return "the teacher's CRF allows other steps; give both the same `constrained`"
+
+    def _table(self) -> np.ndarray:
+        return np.ones(self.steps.shape, bool) if self.legal is None else self.legal
 
     def derivation(self, signal: str, names: Sequence[str]) -> BestPathSignals | None:
         """The K best paths."""

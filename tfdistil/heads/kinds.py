@@ -39,6 +39,7 @@ class Head(keras.layers.Layer):
             output ``tags`` is the signal ``labels/tags/potentials``.
         loss: the objective that learns from gold labels, for models that are trained without stages
             in the recipe: fine-tuning and baselines.
+        derived: beginnings of the names of signals that `derivation` knows, as `extra` has them.
         reads_labels: whether it has the option ``labels``, the names of what it scores.
     """
 
@@ -46,6 +47,7 @@ class Head(keras.layers.Layer):
     extra: ClassVar[Mapping[str, str]] = {}
     loss: ClassVar[str] = "cross_entropy"
     reads_labels: ClassVar[bool] = False
+    derived: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, size: int, name: str):
         super().__init__(name=name, dtype="float32")
@@ -87,6 +89,11 @@ class Head(keras.layers.Layer):
             What gives those of the names that are this head's; None where there are none.
         """
         del signal, names
+        return None
+
+    def unlike(self, teacher: Head) -> str | None:
+        """Why this head cannot learn from that of a teacher; None where it can."""
+        del teacher
         return None
 
     def constants(self) -> dict[str, np.ndarray]:
@@ -144,6 +151,25 @@ class MaskedLanguageHead(Head):
         if vocabulary is None:
             raise ValueError("a head of the kind 'mlm' scores pieces, which only an encoder does")
         return {"mlm": HeadSpec("subword", vocabulary)}
+
+
+def who_gives(signal: str, specs: Mapping[str, HeadSpec]) -> str:
+    """What to do about a signal of a head that a model does not give; empty if it is of no head.
+
+    Args:
+        signal: ``<head>/<output>/<name>``, with anything after it.
+        specs: of the model's heads.
+    """
+    head, output, name = [*signal.split("/", 2), "", ""][:3]
+    for kind, made in HEADS.items():
+        if name.split("/")[0] in {*made.extra, *made.derived}:
+            there = specs.get(f"{head}/{output}")
+            if there is not None and there.level not in made.levels:
+                return (
+                    f"; a {kind} is for labels of {listed(made.levels)}s: give the term an output"
+                )
+            return f"; heads: {{{head}: {kind}}} gives it"
+    return ""
 
 
 def specs_of(
