@@ -22,7 +22,7 @@ def may_end(start: np.ndarray, follow: np.ndarray) -> np.ndarray:
     Returns:
         bool ``[n]``.
     """
-    return follow[:, start].any(axis=1)
+    return np.any(follow[:, start], axis=1)
 
 
 def legal_steps(start: np.ndarray, follow: np.ndarray) -> np.ndarray:

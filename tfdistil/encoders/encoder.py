@@ -306,9 +306,8 @@ def _classifier_options(config: EncoderConfig, level: Level, own: float | None) 
         level: of what is scored.
         own: a rate instead of the family's.
     """
-    rates = (own, config.classifier_dropout, config.dropout)
-    if config.family == "distilbert" and level == "word":
-        rates = (own, config.dropout)
+    knows_it = config.family != "distilbert" or level != "word"
+    rates = (own, config.classifier_dropout if knows_it else None, config.dropout)
     rate = next(rate for rate in rates if rate is not None)
     if config.family == "distilbert":
         if level == "word":
