@@ -655,7 +655,10 @@ def test_control_characters_are_refused(write):
 
 def test_a_missing_file_and_one_that_is_no_text(tmp_path):
     message = message_of(tmp_path / "none.yaml")
-    assert "cannot be read (no such file); tfdistil comes with the recipes d0_s" in message
+    assert (
+        "cannot be read (no such file); tfdistil comes with the recipes aspect_terms, d0_s"
+        in message
+    )
     (tmp_path / "latin.yaml").write_bytes("name: é".encode("latin-1"))
     assert "not UTF-8 (byte 6)" in message_of(tmp_path / "latin.yaml")
 
