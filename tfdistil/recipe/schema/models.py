@@ -229,7 +229,8 @@ class EncoderSpec(Part):
         "tuned to the task already",
     )
     heads: Heads = Field(
-        ["logits"], description="named heads; a mapping gives each its kind: `{logits: mlm}`"
+        ["logits"],
+        description="named heads; a mapping gives each its kind: `{logits: crf}`, `{logits: mlm}`",
     )
     attention: bool = Field(
         False, description="also give attention maps, `attention/N`, for losses that read them"
