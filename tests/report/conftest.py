@@ -112,6 +112,7 @@ def _export() -> dict[str, Any]:
             "shorter": {"tags": {"max": 0.27, "mean": 0.03, "spread": 3.9, "agreement": 0.998}},
             "longer": {"tags": {"max": 0.33, "mean": 0.02, "spread": 4.0, "agreement": 0.9987}},
         },
+        "paths": {"tags": {"words": 812, "keras": 0.9994, "runtime": 1.0}},
     }
 
 

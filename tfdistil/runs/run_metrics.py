@@ -99,6 +99,7 @@ class Export(_Record):
     agreement: float
     drift: dict[str, Scores]
     probes: dict[str, dict[str, Scores]]
+    paths: dict[str, dict[str, float]] = {}
     metric: str
     scores: dict[str, Scores]
     drop: float
