@@ -56,7 +56,8 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument(
         "--tags-in-graph",
-        action=argparse.BooleanOptionalAction,
+        action="store_true",
+        default=None,
         help="of a CRF: the graph also returns the tags of the best path (default: the recipe's)",
     )
     found.add_argument(
