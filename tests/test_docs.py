@@ -105,12 +105,7 @@ def test_command_lines_parse(page, capsys):
 
 
 def options(parser: argparse.ArgumentParser) -> set[str]:
-    found = set()
-    for action in parser._actions:
-        names = action.option_strings or [action.dest]
-        switch = isinstance(action, argparse.BooleanOptionalAction)
-        found |= set(names) if switch else {max(names, key=len)}
-    return found
+    return {max(action.option_strings or [action.dest], key=len) for action in parser._actions}
 
 
 @pytest.mark.parametrize(
