@@ -203,6 +203,15 @@ def test_a_teacher_that_allows_other_steps_is_refused():
     bind_stage(stage_of(loss="token_emissions"), *given)
 
 
+@pytest.mark.parametrize("loss", ["crf_nll", "cross_entropy"])
+def test_labels_are_learnt_where_there_are_any(made, loss):
+    given = made, made.corpus.sets(), made.corpus.task
+    with pytest.raises(RecipeError, match=f"{loss}.tags.transfer learns from labels, and no sent"):
+        bind_stage(stage_of(loss=loss, stream="transfer"), *given)
+    bind_stage(stage_of(loss=loss, stream=["train", "transfer"]), *given)
+    bind_stage(stage_of(loss="hard_label_nll", stream="transfer"), *given)
+
+
 def test_errors_say_which_head_gives_a_signal():
     linear = models(text=RECIPE.replace("{logits: crf}", "{logits: linear}"))
     given = linear, linear.corpus.sets(), linear.corpus.task

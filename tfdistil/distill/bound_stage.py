@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Protocol
@@ -113,6 +113,7 @@ def bind_stage(
         _check_signals(spec, what, models, spec.student, term.student, term.align)
         _check_returned(spec, what, models, spec.student, term.student)
         _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
+        _check_labels(spec, term, (e for name in pools[term.stream] for e in sets[name]), task)
     student = models[spec.student]
     if teacher is not None:
         _check_tokenizers(spec, student, teacher, terms)
@@ -179,6 +180,18 @@ def _check_signals(
             raise RecipeError(
                 f"{reads}, which has no row for each subword, as align: subword needs"
             )
+
+
+def _check_labels(spec: StageSpec, term: Term, examples: Iterable[Example], task: Task) -> None:
+    """Gold labels are there where a term learns from nothing else."""
+    names = {output.name for output in task.outputs}
+    if term.teacher or term.target not in names or term.align != "token":
+        return
+    if not any(term.target in task.targets(example) for example in examples):
+        raise RecipeError(
+            f"stage {spec.name!r}: term {term.label} learns from labels, and no sentence of "
+            f"{term.stream!r} has any for {term.target!r}"
+        )
 
 
 def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Term]) -> None:
