@@ -10,6 +10,7 @@ import pycrfsuite
 
 from tfdistil.anchors.word_features import word_features
 from tfdistil.data.example import Example
+from tfdistil.data.readers.tags import repair_iob2
 
 _SETTINGS = {
     "c1": 0.1,
@@ -45,14 +46,5 @@ class Tagger:
 
     def predict(self, examples: Sequence[Example]) -> list[tuple[str, ...]]:
         """Legal IOB2 tags of each example's words."""
-        return [legal(self._tagger.tag(word_features(e.words))) for e in examples]
-
-
-def legal(tags: Sequence[str]) -> tuple[str, ...]:
-    """IOB2 tags with a ``B-`` where an ``I-`` has nothing to continue."""
-    found: list[str] = []
-    for tag in tags:
-        before = found[-1] if found else "O"
-        stray = tag.startswith("I-") and before[2:] != tag[2:]
-        found.append(f"B-{tag[2:]}" if stray else tag)
-    return tuple(found)
+        found = (self._tagger.tag(word_features(e.words)) for e in examples)
+        return [tuple(repair_iob2(tags)[0]) for tags in found]

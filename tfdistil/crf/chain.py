@@ -55,8 +55,13 @@ def make_chain(emissions: Any, potentials: Any, mask: Any, forbidden: float = IM
     emissions = ops.concatenate(
         [ops.where(word, emissions, forbidden), ops.where(word, forbidden, 0.0)], axis=-1
     )
+    return Chain(emissions, chain_steps(potentials))
+
+
+def chain_steps(potentials: Any) -> Any:
+    """`Chain.steps` of potentials ``[L + 2, L]``."""
     to_boundary = ops.reshape(ops.pad(potentials[-1], [[0, 1]]), (-1, 1))
-    return Chain(emissions, ops.concatenate([potentials[:-1], to_boundary], axis=1))
+    return ops.concatenate([potentials[:-1], to_boundary], axis=1)
 
 
 def boundary(chain: Chain, elsewhere: float) -> Any:
@@ -94,12 +99,12 @@ def _log_sums(chain: Chain, steps: Any, reverse: bool) -> tuple[Any, Any]:
     return ops.swapaxes(sums, 0, 1), ops.transpose(scale)
 
 
-def in_chain(chain: Chain, tags: Any, mask: Any) -> tuple[Any, Any]:
+def in_chain(steps: Any, tags: Any, mask: Any) -> tuple[Any, Any]:
     """Tags ``[B, K, U]`` with the boundary at padding, and what stands before each of them.
 
     `NO_TAG` at a word reads as label 0. Before the first place is the boundary.
     """
-    outside = ops.shape(chain.steps)[-1] - 1
+    outside = ops.shape(steps)[-1] - 1
     tags = ops.where(ops.expand_dims(mask, 1) > 0, ops.maximum(tags, 0), outside)
     first = ops.full_like(tags[:, :, :1], outside)
     return tags, ops.concatenate([first, tags[:, :, :-1]], axis=-1)

@@ -8,6 +8,7 @@ from keras import ops
 
 from tfdistil.crf.chain import (
     centered,
+    chain_steps,
     in_chain,
     log_onward,
     make_chain,
@@ -33,7 +34,7 @@ def path_scores(emissions: Any, potentials: Any, tags: Any, mask: Any) -> Any:
         float32 ``[B, K]``; 0 for a text without words.
     """
     chain = make_chain(emissions, potentials, mask)
-    tags, before = in_chain(chain, tags, mask)
+    tags, before = in_chain(chain.steps, tags, mask)
     steps = pick(ops.take(chain.steps, before, axis=0) + ops.expand_dims(chain.emissions, 1), tags)
     return ops.sum(steps, axis=-1) + ops.take(chain.steps[:, -1], tags[:, :, -1])
 
@@ -51,7 +52,7 @@ def log_probabilities(emissions: Any, potentials: Any, tags: Any, mask: Any) -> 
     Arguments are those of `path_scores`; less `log_partition` these are the same, but less exact.
     """
     chain = make_chain(centered(emissions), potentials, mask)
-    tags, before = in_chain(chain, tags, mask)
+    tags, before = in_chain(chain.steps, tags, mask)
     return ops.sum(pick(log_onward(chain, before), tags), axis=-1)
 
 
@@ -63,12 +64,11 @@ def are_legal(potentials: Any, tags: Any, mask: Any) -> Any:
     Args:
         potentials, tags, mask: as of `path_scores`.
     """
-    steps = make_chain(ops.zeros((1, 1, ops.shape(potentials)[-1])), potentials, mask[:1, :1]).steps
-    outside = ops.shape(steps)[-1] - 1
-    tags = ops.where(ops.expand_dims(mask, 1) > 0, ops.maximum(tags, 0), outside)
-    around = ops.pad(tags, [[0, 0], [0, 0], [1, 1]], constant_values=outside)
-    taken = ops.take(ops.reshape(steps, (-1,)), around[..., :-1] * (outside + 1) + around[..., 1:])
-    return ops.logical_not(ops.any(is_forbidden(taken), axis=-1))
+    steps = chain_steps(potentials)
+    tags, before = in_chain(steps, tags, mask)
+    into = is_forbidden(pick(ops.take(steps, before, axis=0), tags))
+    end = is_forbidden(ops.take(steps[:, -1], tags[:, :, -1]))
+    return ops.logical_not(ops.logical_or(ops.any(into, axis=-1), end))
 
 
 def log_marginals(emissions: Any, potentials: Any, mask: Any) -> Any:

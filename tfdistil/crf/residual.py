@@ -40,7 +40,7 @@ def listed_and_rest(
     Paths beyond the count have `IMPOSSIBLE`; arguments are those of `log_residual`.
     """
     chain = make_chain(centered(emissions), potentials, mask)
-    tags, before = in_chain(chain, tags, mask)
+    tags, before = in_chain(chain.steps, tags, mask)
     onward = log_onward(chain, before)
     own = pick(onward, tags)
     listed = are_listed(tags, count)

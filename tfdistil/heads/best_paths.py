@@ -62,7 +62,8 @@ class BestPathSignals:
 
     def select(self, kept: Mapping[str, Any]) -> dict[str, Any]:
         """See `Derivation.select`."""
-        return {name: first_paths(kept, k)[PARTS[part]] for name, (part, k) in self.asked.items()}
+        lists = {k: first_paths(kept, k) for k in {k for _, k in self.asked.values()}}
+        return {name: lists[k][PARTS[part]] for name, (part, k) in self.asked.items()}
 
 
 def best_paths(signal: str, names: Sequence[str], size: int) -> BestPathSignals | None:

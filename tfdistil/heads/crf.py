@@ -29,7 +29,7 @@ class CrfHead(Head):
     Args:
         size: L.
         name: of the layer.
-        constrained: forbid what IOB2 forbids, in training and in decoding.
+        constrained: forbid what IOB2, or IOBES, forbids, in training and in decoding.
         labels: their names, in the order of scores; the task's.
     """
 
@@ -51,8 +51,8 @@ class CrfHead(Head):
             raise ValueError(f"{len(labels)} labels for {size} scores")
         # At 0 a new head says what a linear one says.
         self.steps = self.add_weight((size + 2, size), "zeros", name="potentials")
-        self.iob2 = legal_steps(*allowed_transitions(labels)) if labels else None
-        self.legal = self.iob2 if constrained else None
+        self.allowed = legal_steps(*allowed_transitions(labels)) if labels else None
+        self.legal = self.allowed if constrained else None
 
     @property
     def potentials(self) -> Any:
@@ -83,8 +83,8 @@ class CrfHead(Head):
         return {"potentials": np.asarray(self.potentials)}
 
     def path_finder(self) -> PathFinder:
-        """Viterbi. As in `tfdistil.tasks.decoders`, what IOB2 forbids is impossible in any case."""
+        """Viterbi. As in `tfdistil.tasks.decoders`, forbidden tags are impossible in any case."""
         potentials = np.asarray(self.potentials)
-        if self.iob2 is not None:
-            potentials = np.where(self.iob2, potentials, IMPOSSIBLE)
+        if self.allowed is not None:
+            potentials = np.where(self.allowed, potentials, IMPOSSIBLE)
         return partial(graph_viterbi, potentials)
