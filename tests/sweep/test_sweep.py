@@ -27,7 +27,7 @@ from tfdistil.runs.model_sharing import model_key, take_model, take_signals
 from tfdistil.runs.run_metrics import Metrics, System
 from tfdistil.sweep import run as module
 from tfdistil.sweep.points import plan_sweep, sweep_points
-from tfdistil.sweep.run import sweep
+from tfdistil.sweep.run import sweep, write_results
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 WIDTH = "models.student.hidden_dim"
@@ -402,6 +402,20 @@ def test_the_table_is_that_of_the_metrics(swept):
             "utf-8"
         )
     assert int(rows[0]["parameters"]) > int(rows[1]["parameters"])
+
+
+@pytest.mark.slow
+def test_whole_parts_of_a_recipe_are_no_columns(swept, tmp_path):
+    """What they are is said by the name of the variant."""
+    out = shutil.copytree(swept, tmp_path / "out")
+    record = json.loads((out / "sweep.json").read_text("utf-8"))
+    for point in record["points"]:
+        point["assignments"] += ["models.student={kind: bilstm}", "distill=[]", "seed=13"]
+    (out / "sweep.json").write_text(json.dumps(record))
+    assert [list(entry.values) for entry in write_results(out)] == [[WIDTH, "seed"]] * 2
+    with (out / "sweep.csv").open(newline="") as file:
+        columns = csv.DictReader(file).fieldnames
+    assert columns[:4] == ["point", WIDTH, "seed", "metric"]
 
 
 @pytest.mark.slow

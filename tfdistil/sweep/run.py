@@ -7,7 +7,7 @@ A sweep folder has a run folder for every point, ``sweep.json`` (which folder is
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -213,18 +213,30 @@ def write_results(out: Path) -> tuple[Entry, ...]:
     from tfdistil.report import write_sweep_report
 
     points = [point for point in recorded_points(out) if _is_finished(out / point.name)]
+    trees = [RunFolder(out / point.name).recipe.model_dump(mode="json") for point in points]
     keys = list(dict.fromkeys(a.partition("=")[0] for p in points for a in p.assignments))
-    entries = tuple(_entry(point, out / point.name, keys) for point in points)
+    # Whole stages in a cell help nobody: the name of a variant stands for them.
+    keys = [key for key in keys if not any(_has_parts(look_up(tree, key)) for tree in trees)]
+    entries = tuple(
+        _entry(point, tree, Metrics.load(out / point.name), keys)
+        for point, tree in zip(points, trees, strict=True)
+    )
     write_sweep_report(entries, out)
     return entries
 
 
-def _entry(point: Point, folder: Path, keys: list[str]) -> Entry:
-    """A finished point; what it does not assign is as its recipe says."""
-    tree = RunFolder(folder).recipe.model_dump(mode="json")
-    values = {key: _plain(look_up(tree, key)) for key in keys}
-    values |= dict(text.partition("=")[::2] for text in point.assignments)
-    return Entry(point.name, point.label, values, Metrics.load(folder))
+def _entry(point: Point, tree: Mapping[str, Any], results: Metrics, keys: list[str]) -> Entry:
+    """A finished point; what it does not assign is as its recipe, the tree, says."""
+    assigned = dict(text.partition("=")[::2] for text in point.assignments)
+    values = {key: assigned.get(key, _plain(look_up(tree, key))) for key in keys}
+    return Entry(point.name, point.label, values, results)
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether a value is a mapping or a list of mappings."""
+    return isinstance(value, Mapping) or (
+        isinstance(value, list) and any(isinstance(part, Mapping) for part in value)
+    )
 
 
 def _plain(value: Any) -> str:
