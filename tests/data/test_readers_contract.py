@@ -287,6 +287,7 @@ CASES = [
             Broken("tags", "a.jsonl", _ROWS.replace('["B-x', '["I-x'), 1, "illegal tag sequence"),
             Broken("place", "a.jsonl", _ROWS.replace("[3, 6]", "[1, 7]"), 1, "rising"),
             Broken("offsets", "a.jsonl", _ROWS.replace(", [3, 6]", ""), 1, "but 1 offsets"),
+            Broken("place", "a.jsonl", _ROWS.replace("[3, 6]", "[3, 5]"), 1, "'on', not 'on.'"),
             Broken("second", "a.jsonl", _ROWS.replace('"b c"', "7"), 3, "int, expected a string"),
         ),
     ),

@@ -8,6 +8,7 @@ from typing import Any
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
 from tfdistil.data.readers.json_items import json_rows
+from tfdistil.printable import shown
 
 Row = dict[str, Any]
 
@@ -25,8 +26,8 @@ def examples_of_rows(reading: Reading, lines: Sequence[str]) -> Iterator[Example
     """The examples of lines.
 
     A row has ``words``, or ``text`` to split; with both, ``offsets`` say where the words stand in
-    the text. ``tags``, ``label``, ``second`` (words, or a text to split) and ``language`` are there
-    or not; null is not there. Other fields are not looked at.
+    the text, word for word. ``tags``, ``label``, ``second`` (words, or a text to split) and
+    ``language`` are there or not; null is not there. Other fields are not looked at.
 
     Args:
         reading: splits texts, checks tags and is told of broken rows.
@@ -92,6 +93,11 @@ def _place(reading: Reading, row: Row, found: dict[str, Any], line: int) -> bool
         reading.problem(f"{len(found['words'])} words, but {len(offsets)} offsets", line)
         return False
     found["offsets"] = tuple(map(tuple, offsets))
+    for word, (start, end) in zip(found["words"], found["offsets"], strict=True):
+        if found["text"][start:end] != word:
+            there = shown(found["text"][start:end])
+            reading.problem(f"[{start}, {end}] of the text is {there}, not {shown(word)}", line)
+            return False
     return True
 
 
