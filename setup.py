@@ -37,6 +37,7 @@ setup(
         *find_packages(include=["tfdistil", "tfdistil.*"]),
         "tfdistil.exporting",
         "tfdistil.benchmarks",
+        "tfdistil.benchmarks.devices",
     ],
     package_dir={"tfdistil.exporting": "export", "tfdistil.benchmarks": "benchmarks"},
     package_data={

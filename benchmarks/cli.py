@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tfdistil.benchmarks.devices import DEVICES, Device, Job
 from tfdistil.console.failures import run_command
 from tfdistil.errors import RecipeError
 
@@ -25,12 +26,14 @@ def parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
     found = argparse.ArgumentParser(
         prog="tfdistil-benchmark",
-        description="Online and batch latency, size and memory of .tflite files in the stock "
-        "runtime, side by side in one run.",
+        description="Online and batch latency, size and memory of models, side by side in one run.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    found.add_argument("models", nargs="+", type=Path, help=".tflite files")
+    found.add_argument("models", nargs="+", type=Path, help=".tflite files, or folders of runs")
+    found.add_argument(
+        "--device", choices=tuple(DEVICES), default="cpu", help="what they run on (default: cpu)"
+    )
     found.add_argument(
         "--reference",
         action="append",
@@ -59,18 +62,23 @@ def parser() -> argparse.ArgumentParser:
         "the user's cache folder)",
     )
     found.add_argument("--json", type=Path, help="write all figures as JSON")
+    for name, device in DEVICES.items():
+        group = found.add_argument_group(f"--device {name}", device.about)
+        for option in device.options:
+            group.add_argument(
+                option.flag, metavar=option.metavar, type=option.type, help=option.help
+            )
     found.set_defaults(func=_run)
     return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; see `run_command`."""
-    return run_command(parser(), arguments, "building a reference")
+    return run_command(parser(), arguments, "what was asked for")
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from tfdistil.benchmarks.latency import Protocol, measure
-    from tfdistil.benchmarks.model import open_interpreter
+    from tfdistil.benchmarks.latency import Protocol
     from tfdistil.benchmarks.table import format_table
     from tfdistil.files import write_json
     from tfdistil.runtime.graph import MOST_THREADS
@@ -82,38 +90,39 @@ def _run(arguments: argparse.Namespace) -> int:
         raise RecipeError(f"--threads must be at most {MOST_THREADS}, got {arguments.threads}")
     if arguments.json and arguments.json.is_dir():
         raise RecipeError(f"{arguments.json} is a folder; give the name of a file")
-    texts = _texts(arguments.texts)
-    for path in arguments.models:
-        open_interpreter(path)  # a wrong path is found before the long work
+    device = _device(arguments)
+    job = Job(
+        models=arguments.models,
+        protocol=Protocol(
+            arguments.queries, arguments.batches, arguments.rounds, threads=arguments.threads
+        ),
+        texts=_texts(arguments.texts),
+        references=arguments.reference,
+        reference_quantize=arguments.reference_quantize,
+        batch=arguments.batch,
+        length=arguments.length,
+        cache=arguments.cache,
+    )
 
     def screen(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    files = _names(arguments.models)
-    for name in arguments.reference:
-        from tfdistil.console.silence import import_tensorflow
-
-        import_tensorflow()
-        from tfdistil.benchmarks.shapes import reference_file
-
-        if name in files:
-            raise RecipeError(f"{files[name]} has the name of the reference {name!r}; rename it")
-        files[name] = reference_file(
-            name,
-            arguments.cache,
-            length=arguments.length,
-            batch=arguments.batch,
-            quantize=arguments.reference_quantize,
-            screen=screen,
-        )
-    protocol = Protocol(
-        arguments.queries, arguments.batches, arguments.rounds, threads=arguments.threads
-    )
-    benchmark = measure(files, protocol, texts, screen)
-    print(format_table(benchmark))
+    measured = device.measure(job, screen)
+    print(format_table(measured))
     if arguments.json:
-        write_json(arguments.json, benchmark.to_json())
+        write_json(arguments.json, measured)
     return 0
+
+
+def _device(arguments: argparse.Namespace) -> Device:
+    """The device that was asked for; options of another one are refused."""
+    for name, device in DEVICES.items():
+        for option in device.options:
+            if name != arguments.device and getattr(arguments, option.argument) is not None:
+                raise RecipeError(f"{option.flag} goes with --device {name}")
+    chosen = DEVICES[arguments.device]
+    given = {option.argument: getattr(arguments, option.argument) for option in chosen.options}
+    return chosen(**given)
 
 
 def _texts(path: Path | None) -> list[str]:
@@ -126,12 +135,6 @@ def _texts(path: Path | None) -> list[str]:
     if not texts:
         raise RecipeError(f"{path} has no texts; give a text per line")
     return texts
-
-
-def _names(paths: Sequence[Path]) -> dict[str, Path]:
-    """Files by their stems, or by their paths where two stems are the same."""
-    stems = [path.stem for path in paths]
-    return {path.stem if stems.count(path.stem) == 1 else str(path): path for path in paths}
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from tfdistil.benchmarks.model import Shape, open_interpreter, random_inputs, shapes
+from tfdistil.benchmarks.environment import environment
+from tfdistil.benchmarks.model import (
+    Shape,
+    open_interpreter,
+    random_inputs,
+    shapes,
+    vocabulary_size,
+)
 from tfdistil.benchmarks.probe import probe
 from tfdistil.benchmarks.timing import Ratio, Timing, cycle, time_interleaved
 from tfdistil.errors import DataError
@@ -59,7 +64,7 @@ class Measurement:
         text: times from a text to its labels through `tfdistil.runtime.Runtime`, if asked for;
             its words have been seen before.
         cold_text: the same with words that are all new.
-        memory: see `tfdistil.benchmarks.probe.probe`.
+        memory: see `tfdistil.benchmarks.probe.probe`; empty if it was not measured.
     """
 
     name: str
@@ -141,6 +146,7 @@ def measure(
     protocol: Protocol | None = None,
     texts: Sequence[str] = (),
     screen: Callable[[str], None] = lambda line: None,
+    memory: bool = True,
 ) -> Benchmark:
     """Time model files side by side.
 
@@ -154,6 +160,7 @@ def measure(
         texts: if there are any, text-to-labels latency is measured too, for files that
             `tfdistil.runtime.Runtime` can read; two texts with a tab between them for pairs.
         screen: told what is going on.
+        memory: whether load time and memory are measured; it takes further processes.
 
     Raises:
         ModelFileError: a file that is missing, no model, or without static signatures.
@@ -205,7 +212,8 @@ def measure(
         cold_times = time_interleaved(
             forgetful, protocol.queries, protocol.rounds, protocol.warm_up, progress("cold text")
         )
-    screen("  memory and load time")
+    if memory:
+        screen("  memory and load time")
     return Benchmark(
         tuple(
             Measurement(
@@ -219,7 +227,7 @@ def measure(
                 batch_shape=found[name][1],
                 text=text_times.get(name),
                 cold_text=cold_times.get(name),
-                memory=probe(path, protocol.threads),
+                memory=probe(path, protocol.threads) if memory else {},
             )
             for name, path in files.items()
         ),
@@ -272,47 +280,3 @@ def _answer(runtime: Any, text: str) -> None:
 
 def _answer_pair(runtime: Any, pair: tuple[str, str]) -> None:
     runtime.predict_pairs([pair])
-
-
-def vocabulary_size(path: Path) -> int:
-    """Rows of the largest table a model looks things up in; 2 if it has none."""
-    from ai_edge_litert import schema_py_generated as schema
-
-    root = schema.Model.GetRootAs(path.read_bytes(), 0)
-    kinds = schema.BuiltinOperator
-    rows = 2
-    for index in range(root.SubgraphsLength()):
-        graph = root.Subgraphs(index)
-        unpacked: dict[int, int] = {}  # what a float16 table is turned into, to the table
-        for n in range(graph.OperatorsLength()):
-            operator = graph.Operators(n)
-            kind = root.OperatorCodes(operator.OpcodeIndex()).BuiltinCode()
-            if kind == kinds.DEQUANTIZE:
-                unpacked[operator.Outputs(0)] = operator.Inputs(0)
-            if kind not in (kinds.GATHER, kinds.EMBEDDING_LOOKUP):
-                continue
-            source = operator.Inputs(0 if kind == kinds.GATHER else 1)
-            table = graph.Tensors(unpacked.get(source, source))
-            constant = not root.Buffers(table.Buffer()).DataIsNone()
-            if constant and table.ShapeLength() == 2:
-                rows = max(rows, int(table.Shape(0)))
-    return rows
-
-
-def environment() -> dict[str, Any]:
-    """The processor, and the versions of Python and the runtime."""
-    from importlib.metadata import version
-
-    model = platform.processor()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [s for s in cpuinfo.read_text().splitlines() if s.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
-    return {
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "ai-edge-litert": version("ai-edge-litert"),
-    }

@@ -34,7 +34,7 @@ def open_interpreter(path: Path, threads: int = 1) -> Any:
     Raises:
         ModelFileError: the file is missing or no model.
     """
-    from ai_edge_litert.interpreter import Interpreter
+    from tfdistil.runtime.interpreter import Interpreter
 
     if not path.is_file():
         raise ModelFileError(f"{path}: no such file; give .tflite files")
@@ -87,3 +87,23 @@ def random_inputs(
         else:
             found[name] = generator.standard_normal(size).astype(dtype)
     return found
+
+
+def vocabulary_size(path: Path) -> int:
+    """Rows of the largest table a model looks things up in; 2 if it has none."""
+    from tfdistil.runtime.tflite import read_model
+
+    model = read_model(path.read_bytes())
+    rows = 2
+    for graph in model.subgraphs:
+        unpacked: dict[int, int] = {}  # what a float16 table is turned into, to the table
+        for operator in graph.operators:
+            if operator.name == "DEQUANTIZE":
+                unpacked[operator.outputs[0]] = operator.inputs[0]
+            if operator.name not in ("GATHER", "EMBEDDING_LOOKUP"):
+                continue
+            source = operator.inputs[0 if operator.name == "GATHER" else 1]
+            table = graph.tensors[unpacked.get(source, source)]
+            if len(model.buffers[table.buffer]) and len(table.shape) == 2:
+                rows = max(rows, table.shape[0])
+    return rows

@@ -52,9 +52,9 @@ def probe(path: Path, threads: int = 1) -> dict[str, float]:
 def main(path: Path, threads: int) -> None:
     """Load, call and print."""
     import numpy as np
-    from ai_edge_litert import interpreter as runtime
 
     from tfdistil.benchmarks.model import open_interpreter, random_inputs, shapes
+    from tfdistil.runtime import interpreter as runtime
 
     del runtime  # imported before the clock starts: its cost is not the model's
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tfdistil.benchmarks.latency import Protocol, environment, measure
+from tfdistil.benchmarks.environment import environment
+from tfdistil.benchmarks.latency import Protocol, measure
 from tfdistil.benchmarks.model import open_interpreter, shapes
 from tfdistil.benchmarks.shapes import reference_file
 from tfdistil.files import write_bytes
@@ -33,7 +34,7 @@ def benchmark_run(
             nothing; converted to float32 as any model that is exported.
         queries: timed calls of each model.
         reference: a key of `tfdistil.benchmarks.shapes.REFERENCES`, or None; all runs share its
-            file, see `tfdistil.benchmarks.shapes.cache_folder`.
+            file, see `tfdistil.benchmarks.cache.cache_folder`.
         folder: where the converted teacher is kept; one of the same shapes that lies there is used.
         threads: of the interpreter.
         screen: told what is going on.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.benchmarks.cache import cache_folder
 from tfdistil.errors import RecipeError
 from tfdistil.files import write_bytes
 
@@ -127,14 +127,6 @@ def _normalize(x: Any, scale: Any, shift: Any) -> Any:
     centred = x - ops.mean(x, axis=-1, keepdims=True)
     variance = ops.mean(centred * centred, axis=-1, keepdims=True)
     return centred * ops.rsqrt(variance + 1e-12) * scale + shift
-
-
-def cache_folder() -> Path:
-    """Where reference shapes are kept: ``TFDISTIL_CACHE``, or the user's cache folder."""
-    given = os.environ.get("TFDISTIL_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tfdistil"
 
 
 def reference_file(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tfdistil.benchmarks.latency import Benchmark, Measurement
+from collections.abc import Mapping
+from typing import Any
 
 COLUMNS = (
     "model",
@@ -20,45 +21,73 @@ COLUMNS = (
 )
 
 
-def format_table(benchmark: Benchmark) -> str:
-    """One row per model, and the ratios of all to the first one."""
-    rows = [COLUMNS, *(_row(model) for model in benchmark.models)]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
+def format_table(measured: Mapping[str, Any]) -> str:
+    """A row per model, the ratios of all to the first one, and where it was measured.
+
+    Args:
+        measured: what `tfdistil.benchmarks.latency.Benchmark.to_json` gives. Columns that no model
+            has a figure for are left out.
+    """
+    models = measured["models"]
+    rows = [COLUMNS, *(_row(model) for model in models)]
+    kept = [n for n in range(len(COLUMNS)) if any(row[n] != "-" for row in rows[1:])]
+    widths = {n: max(len(row[n]) for row in rows) for n in kept}
     lines = [
         "  ".join(
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            row[n].ljust(widths[n]) if n == 0 else row[n].rjust(widths[n]) for n in kept
         ).rstrip()
         for row in rows
     ]
-    first = benchmark.models[0]
-    for model in benchmark.models[1:]:
-        ratio = benchmark.ratio(model.name, first.name)
-        parts = [f"{ratio['bytes']:.1f}x the size"]
-        for what in ("online", "batch"):
-            if ratio[what] is not None:
-                r = ratio[what]
-                parts.append(
-                    f"{what} {r['median']:.1f}x the time ({r['low']:.1f} to {r['high']:.1f} over "
-                    "the rounds)"
-                )
-        lines.append(f"{model.name} against {first.name}: {', '.join(parts)}")
-    return "\n".join(lines)
+    first = models[0]["name"]
+    lines += [_against(name, first, ratio) for name, ratio in measured["ratios"].items()]
+    return "\n".join([*lines, *_where(measured["environment"])])
 
 
-def _row(model: Measurement) -> tuple[str, ...]:
-    online, batch = model.online, model.batch
+def _row(model: Mapping[str, Any]) -> tuple[str, ...]:
+    def figure(key: str, part: str | None, form: str) -> str:
+        value = model.get(key)
+        if value is not None and part is not None:
+            value = value[part]
+        return "-" if value is None else form.format(value)
+
+    def megabytes(key: str, form: str) -> str:
+        return "-" if model.get(key) is None else f"{model[key] / 1e6:{form}} MB"
+
     return (
-        model.name,
-        f"{model.parameters:,}",
-        f"{model.bytes / 1e6:.2f} MB",
-        f"{online.quantile(0.5):.3f}",
-        f"{online.quantile(0.9):.3f}",
-        f"{online.quantile(0.99):.3f}",
-        "-" if batch is None else f"{batch.quantile(0.5):.2f}",
-        "-" if model.queries_per_second is None else f"{model.queries_per_second:,.0f}",
-        "-" if model.text is None else f"{model.text.quantile(0.5):.3f}",
-        "-" if model.cold_text is None else f"{model.cold_text.quantile(0.5):.3f}",
-        f"{model.memory['load_ms']:.1f}",
-        f"{model.memory['peak_rss_bytes'] / 1e6:.0f} MB",
+        model["name"],
+        figure("parameters", None, "{:,}"),
+        megabytes("bytes", ".2f"),
+        figure("online_ms", "p50", "{:.3f}"),
+        figure("online_ms", "p90", "{:.3f}"),
+        figure("online_ms", "p99", "{:.3f}"),
+        figure("batch_ms", "p50", "{:.2f}"),
+        figure("queries_per_second", None, "{:,.0f}"),
+        figure("text_ms", "p50", "{:.3f}"),
+        figure("cold_text_ms", "p50", "{:.3f}"),
+        figure("load_ms", None, "{:.1f}"),
+        megabytes("peak_rss_bytes", ".0f"),
     )
+
+
+def _against(name: str, first: str, ratio: Mapping[str, Any]) -> str:
+    parts = [f"{ratio['bytes']:.1f}x the size"]
+    for what in ("online", "batch"):
+        if ratio[what] is not None:
+            r = ratio[what]
+            parts.append(
+                f"{what} {r['median']:.1f}x the time ({r['low']:.1f} to {r['high']:.1f} over "
+                "the rounds)"
+            )
+    return f"{name} against {first}: {', '.join(parts)}"
+
+
+def _where(environment: Mapping[str, Any]) -> list[str]:
+    """The processor and the runtime, of which every ratio depends."""
+    known = [environment.get(key) for key in ("cpu", "instructions")]
+    known += [
+        f"{key} {environment[key]}"
+        for key in ("ai-edge-litert", "tflite-runtime")
+        if key in environment
+    ]
+    said = ", ".join(str(value) for value in known if value)
+    return [f"on {said}"] if said else []

@@ -121,9 +121,9 @@ def test_every_option_is_described(name, parser):
 @pytest.mark.parametrize("name", ["export", "benchmarks"])
 def test_the_page_names_every_module(name):
     text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
-    for path in (ROOT / name).glob("*.py"):
+    for path in (ROOT / name).rglob("*.py"):
         if path.name not in ("__init__.py", "cli.py"):
-            assert f"`{name}/{path.name}`" in text
+            assert f"`{path.relative_to(ROOT).as_posix()}`" in text
 
 
 @pytest.mark.parametrize("name", ["export", "benchmarks"])
@@ -132,7 +132,7 @@ def test_json_keys_are_those_of_the_code(name):
     text = (ROOT / "docs" / f"{name}.md").read_text("utf-8")
     section = text.split("\n## JSON\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
-    code = "".join(path.read_text("utf-8") for path in (ROOT / name).glob("*.py"))
+    code = "".join(path.read_text("utf-8") for path in (ROOT / name).rglob("*.py"))
     keys = re.findall(r"`(\w+)(?:\[\])?`", "\n".join(rows))
     assert len(keys) >= len(rows) >= 5
     for key in keys:

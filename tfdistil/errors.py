@@ -51,3 +51,7 @@ class ModelFileError(TfdistilError):
 
 class RunError(TfdistilError):
     """A run folder that cannot be used: another recipe, an unfinished step, a missing artefact."""
+
+
+class DeviceError(TfdistilError):
+    """A device to measure on that is not there, not ready, or without what it needs."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 from tfdistil.benchmarks import cli
-from tfdistil.benchmarks.latency import Protocol, measure, vocabulary_size
-from tfdistil.benchmarks.model import open_interpreter, random_inputs, shapes
+from tfdistil.benchmarks.devices.device import names
+from tfdistil.benchmarks.latency import Protocol, measure
+from tfdistil.benchmarks.model import open_interpreter, random_inputs, shapes, vocabulary_size
 from tfdistil.benchmarks.probe import probe
 from tfdistil.benchmarks.table import format_table
 from tfdistil.errors import ModelFileError
@@ -46,12 +48,13 @@ def test_ratios_and_table(benchmark):
     student, shape = benchmark.models
     assert ratio["bytes"] == shape.bytes / student.bytes
     assert ratio["online"]["low"] <= ratio["online"]["median"] <= ratio["online"]["high"]
-    table = format_table(benchmark)
+    table = format_table(benchmark.to_json())
     assert [line.split()[0] for line in table.splitlines()] == [
         "model",
         "student",
         "shape",
         "shape",
+        "on",
     ]
     assert "shape against student" in table
 
@@ -60,6 +63,7 @@ def test_json_is_json(benchmark):
     data = json.loads(json.dumps(benchmark.to_json()))
     assert data["protocol"]["threads"] == 1
     assert data["environment"]["cores"] >= 1
+    assert {"cpu", "machine", "instructions", "ai-edge-litert"} <= set(data["environment"])
     assert set(data["ratios"]) == {"shape"}
 
 
@@ -135,5 +139,20 @@ def test_help_has_examples(capsys):
 
 
 def test_same_stems_keep_their_paths(tmp_path):
-    paths = [tmp_path / "a" / "s.tflite", tmp_path / "b" / "s.tflite", tmp_path / "t.tflite"]
-    assert list(cli._names(paths)) == [str(paths[0]), str(paths[1]), "t"]
+    run = tmp_path / "run"
+    run.mkdir()
+    paths = [tmp_path / "a" / "s.tflite", tmp_path / "b" / "s.tflite", tmp_path / "t.tflite", run]
+    found = names(paths)
+    assert list(found) == [str(paths[0]), str(paths[1]), "t", "run"]
+    assert found["run"] == run / "student.tflite"
+
+
+def test_no_training_library_is_needed_to_say_how_to_call_it(tmp_path):
+    script = (
+        "import sys; from tfdistil.benchmarks.cli import parser; parser().format_help();"
+        "print({'tensorflow', 'keras', 'numpy'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"

@@ -7,8 +7,13 @@ import pytest
 import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 
-from tfdistil.benchmarks.latency import vocabulary_size
-from tfdistil.benchmarks.model import Shape, open_interpreter, random_inputs, shapes
+from tfdistil.benchmarks.model import (
+    Shape,
+    open_interpreter,
+    random_inputs,
+    shapes,
+    vocabulary_size,
+)
 from tfdistil.errors import ModelFileError
 from tfdistil.exporting.inspect import inspect_model
 

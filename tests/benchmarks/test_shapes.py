@@ -6,6 +6,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.benchmarks import shapes
+from tfdistil.benchmarks.cache import cache_folder
 from tfdistil.benchmarks.run import benchmark_run
 from tfdistil.benchmarks.shapes import REFERENCES, TransformerShape, reference_file
 from tfdistil.errors import RecipeError
@@ -95,9 +96,9 @@ def test_reference_is_built_once(tmp_path, monkeypatch, tiny):
 def test_where_references_are_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("TFDISTIL_CACHE", raising=False)
-    assert shapes.cache_folder() == tmp_path / "tfdistil"
+    assert cache_folder() == tmp_path / "tfdistil"
     monkeypatch.setenv("TFDISTIL_CACHE", str(tmp_path / "own"))
-    assert shapes.cache_folder() == tmp_path / "own"
+    assert cache_folder() == tmp_path / "own"
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ def cells(line: str) -> dict[str, str]:
 
 
 def test_every_figure_stands_in_its_column(benchmark):
-    header, student, teacher, bare, *_ = format_table(benchmark).splitlines()
+    header, student, teacher, bare, *_ = format_table(benchmark.to_json()).splitlines()
     assert [cell.strip() for cell in header.split("  ") if cell.strip()] == list(COLUMNS)
     found = {name: cell.strip() for name, cell in cells(student).items()}
     assert found == {
@@ -67,7 +67,7 @@ def test_every_figure_stands_in_its_column(benchmark):
 
 
 def test_ratios_are_to_the_first_model(benchmark):
-    teacher, bare = format_table(benchmark).splitlines()[4:]
+    teacher, bare, where = format_table(benchmark.to_json()).splitlines()[4:]
     assert teacher == (
         "the-teacher against student: 50.0x the size, online 40.0x the time (40.0 to 40.0 over the "
         "rounds), batch 50.0x the time (50.0 to 50.0 over the rounds)"
@@ -75,9 +75,24 @@ def test_ratios_are_to_the_first_model(benchmark):
     assert bare.startswith("bare against student: 0.5x the size, online 2.0x the time")
     assert "batch" not in bare
     assert benchmark.to_json()["ratios"]["bare"]["batch"] is None
+    environment = benchmark.to_json()["environment"]
+    assert where.startswith(f"on {environment['cpu']}")
+    assert where.endswith(f"ai-edge-litert {environment['ai-edge-litert']}")
 
 
 def test_one_model_has_no_ratios(benchmark):
     alone = Benchmark(benchmark.models[:1], Protocol())
-    assert len(format_table(alone).splitlines()) == 2
+    assert len(format_table(alone.to_json()).splitlines()) == 3
     assert alone.to_json()["ratios"] == {}
+
+
+def test_columns_without_a_figure_are_left_out(benchmark):
+    data = benchmark.to_json()
+    for model in data["models"]:
+        model |= {"online_ms": None, "text_ms": None, "cold_text_ms": None}
+        del model["peak_rss_bytes"]
+    header, student, *_ = format_table(data).splitlines()
+    left_out = ("p50 ms", "p90", "p99", "text ms", "cold", "peak RSS")
+    titles = [cell.strip() for cell in header.split("  ") if cell.strip()]
+    assert titles == [title for title in COLUMNS if title not in left_out]
+    assert len(student) == len(header)

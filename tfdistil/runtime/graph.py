@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from tfdistil.errors import ModelFileError
 from tfdistil.runtime.check_graph import check_graph
+from tfdistil.runtime.interpreter import Interpreter, OpResolverType
 from tfdistil.runtime.tflite import read_model
 from tfdistil.text.featurizer import WORD_MASK, Window
 

@@ -1,0 +1,13 @@
+"""What models are timed on: ``--device``."""
+
+from __future__ import annotations
+
+from tfdistil.benchmarks.devices.cpu import Cpu
+from tfdistil.benchmarks.devices.device import Device, Job, Option
+
+DEVICES: dict[str, type[Device]] = {
+    "cpu": Cpu,
+}
+"""The devices by their names. One is a class with options of its own and a method `measure`."""
+
+__all__ = ["DEVICES", "Device", "Job", "Option"]
