@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.benchmarks.answers import pair
 from tfdistil.benchmarks.environment import environment
 from tfdistil.benchmarks.model import (
     Shape,
@@ -21,7 +22,6 @@ from tfdistil.benchmarks.model import (
 )
 from tfdistil.benchmarks.probe import probe
 from tfdistil.benchmarks.timing import Ratio, Timing, cycle, time_interleaved
-from tfdistil.errors import DataError
 
 INPUTS = 64
 """Different random inputs a model is called with, in turn."""
@@ -201,7 +201,7 @@ def measure(
     text_times: dict[str, Timing] = {}
     cold_times: dict[str, Timing] = {}
     if texts:
-        runtimes = _runtimes(files, protocol.threads)
+        runtimes = readable(files, protocol.threads)
         readers = {name: _text_calls(runtime, texts) for name, runtime in runtimes.items()}
         for name in [name for name in files if name not in readers]:
             screen(f"  {name} has no tokenizer inside: not timed from text to labels")
@@ -235,8 +235,8 @@ def measure(
     )
 
 
-def _runtimes(files: Mapping[str, Path], threads: int) -> dict[str, Any]:
-    """Those of the files that carry what it takes from a text to its labels."""
+def readable(files: Mapping[str, Path], threads: int) -> dict[str, Any]:
+    """A `tfdistil.runtime.Runtime` for each file that has what it takes from text to labels."""
     from tfdistil.errors import ModelFileError
     from tfdistil.runtime import Runtime
 
@@ -249,7 +249,7 @@ def _runtimes(files: Mapping[str, Path], threads: int) -> dict[str, Any]:
 
 def _text_calls(runtime: Any, texts: Sequence[str]) -> Callable[[int], Any]:
     if runtime.task.kind == "pair":
-        return cycle([_pair(text) for text in texts], partial(_answer_pair, runtime))
+        return cycle([pair(text) for text in texts], partial(_answer_pair, runtime))
     return cycle(texts, partial(_answer, runtime))
 
 
@@ -261,13 +261,6 @@ def _cold(runtime: Any, call: Callable[[int], Any]) -> Callable[[int], Any]:
         call(number)
 
     return forgetful
-
-
-def _pair(text: str) -> tuple[str, str]:
-    parts = text.split("\t")
-    if len(parts) != 2:
-        raise DataError(f"a model for pairs needs two texts with a tab between them, got {text!r}")
-    return parts[0], parts[1]
 
 
 def _call(runner: Any, inputs: dict[str, Any]) -> None:

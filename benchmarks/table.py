@@ -40,6 +40,7 @@ def format_table(measured: Mapping[str, Any]) -> str:
     ]
     first = models[0]["name"]
     lines += [_against(name, first, ratio) for name, ratio in measured["ratios"].items()]
+    lines += [_agrees(model) for model in models if model.get("agreement")]
     return "\n".join([*lines, *_where(measured["environment"])])
 
 
@@ -81,13 +82,28 @@ def _against(name: str, first: str, ratio: Mapping[str, Any]) -> str:
     return f"{name} against {first}: {', '.join(parts)}"
 
 
+def _agrees(model: Mapping[str, Any]) -> str:
+    found = model["agreement"]
+    parts = [
+        f"{100 * found['same']:.2f} % of {found['labels']:,} labels as on this machine "
+        f"({found['other_texts']:,} of {found['texts']:,} texts have another one)"
+    ]
+    if found["most_quanta"] is not None:
+        parts.append(f"logits within {found['most_quanta']:g} quanta")
+    if found["most_difference"] is not None:
+        parts.append(f"float logits within {found['most_difference']:.2g}")
+    return f"{model['name']}: {', '.join(parts)}"
+
+
 def _where(environment: Mapping[str, Any]) -> list[str]:
-    """The processor and the runtime, of which every ratio depends."""
+    """The processor and the runtime, on which every ratio depends."""
     known = [environment.get(key) for key in ("cpu", "instructions")]
     known += [
         f"{key} {environment[key]}"
         for key in ("ai-edge-litert", "tflite-runtime")
         if key in environment
     ]
+    if environment.get("emulated"):
+        known.append("emulated: ratios are the emulator's, and no time is told")
     said = ", ".join(str(value) for value in known if value)
     return [f"on {said}"] if said else []

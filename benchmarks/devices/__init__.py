@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from tfdistil.benchmarks.devices.arm64 import Arm64
 from tfdistil.benchmarks.devices.cpu import Cpu
 from tfdistil.benchmarks.devices.device import Device, Job, Option
 
 DEVICES: dict[str, type[Device]] = {
     "cpu": Cpu,
+    "arm64": Arm64,
 }
 """The devices by their names. One is a class with options of its own and a method `measure`."""
 
