@@ -100,7 +100,7 @@ def _where(environment: Mapping[str, Any]) -> list[str]:
     known = [environment.get(key) for key in ("cpu", "instructions")]
     known += [
         f"{key} {environment[key]}"
-        for key in ("ai-edge-litert", "tflite-runtime")
+        for key in ("ai-edge-litert", "tflite-runtime", "tensorflow-lite")
         if key in environment
     ]
     if environment.get("emulated"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfdistil.benchmarks.devices.android import Android
 from tfdistil.benchmarks.devices.arm64 import Arm64
 from tfdistil.benchmarks.devices.cpu import Cpu
 from tfdistil.benchmarks.devices.device import Device, Job, Option
@@ -9,6 +10,7 @@ from tfdistil.benchmarks.devices.device import Device, Job, Option
 DEVICES: dict[str, type[Device]] = {
     "cpu": Cpu,
     "arm64": Arm64,
+    "android": Android,
 }
 """The devices by their names. One is a class with options of its own and a method `measure`."""
 
