@@ -16,6 +16,9 @@ examples:
   tfdistil-benchmark student.tflite
   tfdistil-benchmark student.tflite teacher.tflite --queries 2000 --json out.json
   tfdistil-benchmark student.tflite --reference mbert-shape --texts questions.txt
+  tfdistil-benchmark student.tflite teacher.tflite --device android
+  tfdistil-benchmark student.tflite --device arm64 --host pi@attic --texts questions.txt
+  tfdistil-benchmark runs/demo --device gpu --reference mbert-shape
 
 The first file is what the others are compared with. Reference shapes have random weights: they are
 for latency and size only.

@@ -13,6 +13,7 @@ COLUMNS = (
     "p90",
     "p99",
     "batch ms",
+    "256 rows ms",
     "queries/s",
     "text ms",
     "cold",
@@ -62,6 +63,7 @@ def _row(model: Mapping[str, Any]) -> tuple[str, ...]:
         figure("online_ms", "p90", "{:.3f}"),
         figure("online_ms", "p99", "{:.3f}"),
         figure("batch_ms", "p50", "{:.2f}"),
+        figure("large_batch_ms", "p50", "{:.2f}"),
         figure("queries_per_second", None, "{:,.0f}"),
         figure("text_ms", "p50", "{:.3f}"),
         figure("cold_text_ms", "p50", "{:.3f}"),
@@ -97,7 +99,7 @@ def _agrees(model: Mapping[str, Any]) -> str:
 
 def _where(environment: Mapping[str, Any]) -> list[str]:
     """The processor and the runtime, on which every ratio depends."""
-    known = [environment.get(key) for key in ("cpu", "instructions")]
+    known = [environment.get(key) for key in ("accelerator", "backend", "cpu", "instructions")]
     known += [
         f"{key} {environment[key]}"
         for key in ("ai-edge-litert", "tflite-runtime", "tensorflow-lite")
