@@ -89,11 +89,11 @@ def measure_keras(
             parameters[name] = sum(math.prod(v.shape) for v in model.variables)
             compiled = backend.compiled(model)
             shapes[name] = {}
-            for key, rows in BATCHES.items():
+            for key, size in BATCHES.items():
                 inputs = {
-                    s.name: (tuple(s.shape), np.dtype(s.dtype)) for s in specs(job.length, rows)
+                    s.name: (tuple(s.shape), np.dtype(s.dtype)) for s in specs(job.length, size)
                 }
-                shape = shapes[name][key] = Shape(key, rows, job.length, inputs)
+                shape = shapes[name][key] = Shape(key, size, job.length, inputs)
                 fed = [
                     backend.fed(random_inputs(shape, vocabulary, generator)) for _ in range(INPUTS)
                 ]
@@ -122,8 +122,8 @@ def measure_keras(
         protocol,
     ).to_json()
     for model in found["models"]:
-        shape = {"batch": BATCHES["large_batch_ms"], "length": job.length}
-        model["large_batch_ms"] = times["large_batch_ms"][model["name"]].to_json() | shape
+        rows = {"batch": BATCHES["large_batch_ms"], "length": job.length}
+        model["large_batch_ms"] = times["large_batch_ms"][model["name"]].to_json() | rows
     found["environment"] |= {"accelerator": backend.describe(device), "backend": _backend()}
     return found
 

@@ -129,8 +129,8 @@ def _send(
         for package in PACKAGES:
             (top,) = import_module(package).__path__
             for module in sorted(Path(top).rglob("*.py")):
-                name = Path(*package.split(".")) / module.relative_to(top)
-                tar.add(module, name.as_posix())
+                place = Path(*package.split(".")) / module.relative_to(top)
+                tar.add(module, place.as_posix())
         for name, path in files.items():
             tar.add(path.resolve(), places[name])
         data = json.dumps(job).encode()
