@@ -236,22 +236,22 @@ def files() -> dict[str, str]:
     every = utterances()
     specs = {"shown": SHOWN.to_json(), "digested": [spec.to_json() for spec in DIGESTED]}
     return {
-        "projection-specs.json": _lines("specs", [specs]),
+        "projection-specs.json": lines("specs", [specs]),
         **{
-            f"projection-utterances-{1 + at // PART}.json": _lines(
+            f"projection-utterances-{1 + at // PART}.json": lines(
                 "utterances", every[at : at + PART]
             )
             for at in range(0, len(every), PART)
         },
-        "projection-tokens.json": _lines("tokens", tokens()),
-        "projection-windows.json": _lines("windows", windows()),
-        "projection-pairs.json": _lines("pairs", pairs()),
-        "projection-whitespace.json": _lines("whitespace", whitespace()),
-        "projection-bytes.json": _lines(
+        "projection-tokens.json": lines("tokens", tokens()),
+        "projection-windows.json": lines("windows", windows()),
+        "projection-pairs.json": lines("pairs", pairs()),
+        "projection-whitespace.json": lines("whitespace", whitespace()),
+        "projection-bytes.json": lines(
             "bytes",
             [{"hex": b, "text": bytes.fromhex(b).decode("utf-8", "replace")} for b in BROKEN],
         ),
-        "projection-tables.json": _lines(
+        "projection-tables.json": lines(
             "tables",
             [
                 {name: _ranges(getattr(unicode_classes, name)) for name in CLASSES},
@@ -267,7 +267,7 @@ def _ranges(text: str) -> list[list[int]]:
     return [[int(pair[0], 16), int(pair[-1], 16)] for pair in pairs]
 
 
-def _lines(name: str, items: list[Any]) -> str:
+def lines(name: str, items: list[Any]) -> str:
     """JSON with one item a line, in UTF-8; lone surrogates, which it has none for, are escaped."""
     rows = [json.dumps(item, ensure_ascii=False, separators=(",", ":")) for item in items]
     text = f'{{"{name}":[\n' + ",\n".join(rows) + "\n]}\n"

@@ -1,0 +1,90 @@
+package org.tfdistil.nlp
+
+import java.nio.Buffer
+import java.nio.ByteBuffer
+import java.nio.ByteOrder
+
+/**
+ * The few parts of a TensorFlow Lite flatbuffer that say what its signatures take and give. Nobody vouches
+ * for the bytes: a place outside of them is an [IndexOutOfBoundsException].
+ */
+internal class Flatbuffer(
+    bytes: ByteBuffer,
+) {
+    private val data: ByteBuffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)
+
+    val root: Table get() = Table(pointed(0))
+
+    private fun pointed(at: Int): Int = Math.addExact(at, data.getInt(at))
+
+    private fun uShort(at: Int): Int = data.getShort(at).toInt() and 0xFFFF
+
+    /** Fields by their number in the schema; one that is absent has its default. */
+    inner class Table(
+        private val at: Int,
+    ) {
+        private val layout = Math.subtractExact(at, data.getInt(at))
+        private val fields = (uShort(layout) - 4) / 2
+
+        fun int(
+            field: Int,
+            default: Int = 0,
+        ): Int = place(field)?.let { data.getInt(it) } ?: default
+
+        fun byte(field: Int): Int = place(field)?.let { data.get(it).toInt() } ?: 0
+
+        fun table(field: Int): Table? = place(field)?.let { Table(pointed(it)) }
+
+        fun text(field: Int): String {
+            val (first, size) = vector(field)
+            val bytes = ByteArray(size.also { checkInside(first, it) })
+            val source = data.duplicate()
+            (source as Buffer).position(first)
+            source.get(bytes)
+            return String(bytes, Charsets.UTF_8)
+        }
+
+        fun tables(field: Int): List<Table> {
+            val (first, size) = vector(field)
+            checkInside(first, size)
+            return List(size) { Table(pointed(first + 4 * it)) }
+        }
+
+        fun ints(field: Int): List<Int> {
+            val (first, size) = vector(field)
+            checkInside(first, size)
+            return List(size) { data.getInt(first + 4 * it) }
+        }
+
+        fun floats(field: Int): List<Float> {
+            val (first, size) = vector(field)
+            checkInside(first, size)
+            return List(size) { data.getFloat(first + 4 * it) }
+        }
+
+        fun longs(field: Int): List<Long> {
+            val (first, size) = vector(field)
+            checkInside(first, size)
+            return List(size) { data.getLong(first + 8 * it) }
+        }
+
+        /** Where a vector begins, and how many elements it has. */
+        private fun vector(field: Int): Pair<Int, Int> {
+            val at = place(field)?.let { pointed(it) } ?: return 0 to 0
+            return at + 4 to data.getInt(at)
+        }
+
+        private fun place(field: Int): Int? {
+            if (field >= fields) return null
+            return uShort(layout + 4 + 2 * field).takeIf { it != 0 }?.let { at + it }
+        }
+    }
+
+    /** Before there is memory for them: elements have at least a byte each. */
+    private fun checkInside(
+        first: Int,
+        size: Int,
+    ) {
+        if (size !in 0..data.limit() - first) throw IndexOutOfBoundsException("$size elements at byte $first")
+    }
+}
