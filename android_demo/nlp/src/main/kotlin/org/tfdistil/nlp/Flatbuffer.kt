@@ -13,6 +13,9 @@ internal class Flatbuffer(
 ) {
     private val data: ByteBuffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)
 
+    // Vectors may lie on top of each other, so that a small file could stand for endless data.
+    private var left = 8L * data.limit() + 1024
+
     val root: Table get() = Table(pointed(0))
 
     private fun pointed(at: Int): Int = Math.addExact(at, data.getInt(at))
@@ -85,6 +88,7 @@ internal class Flatbuffer(
         first: Int,
         size: Int,
     ) {
-        if (size !in 0..data.limit() - first) throw IndexOutOfBoundsException("$size elements at byte $first")
+        left -= 4L * size
+        if (size !in 0..data.limit() - first || left < 0) throw IndexOutOfBoundsException("$size elements at byte $first")
     }
 }

@@ -83,7 +83,7 @@ internal class OnlineGraph(
         val name = model.outputs[output.name] ?: throw ModelFileException("no output of the graph is named for '${output.name}'")
         val rows = if (output.words) listOf(signature.batch, signature.length) else listOf(signature.batch)
         val logits = tensor(name, rows + output.labels.size)
-        val quantized = logits.type != ElementType.INT32 && logits.scale > 0
+        val quantized = logits.type != ElementType.INT32 && logits.scale > 0 && !logits.scale.isInfinite()
         if (logits.type != ElementType.FLOAT32 && !quantized) {
             throw ModelFileException("the graph gives ${Fields.shown(name)} as $logits; expected float32, or integers with a scale")
         }
