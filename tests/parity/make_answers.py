@@ -1,22 +1,28 @@
 """Writes what `tfdistil.Runtime` answers, for other implementations to be compared with.
 
-``python -m tests.parity.make_answers FOLDER FILE.tflite ...``
+``python -m tests.parity.make_answers [--plain] FOLDER FILE.tflite ...``
 
 FOLDER gets each file and, beside it, ``NAME.json``: one object with one key, ``answers``, which has
 an array with an item for each text: ``text``, ``words`` (start and end of each), what `Result` has
 of ``tags``, ``spans``, ``label`` and ``label_score``, and under ``logits`` the float scores of each
 output, row after row.
+
+``--plain`` is for libraries without XNNPACK's kernels of int8, which round otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
 from tests.vectors.make_projection import lines, texts
 from tfdistil import Runtime
+from tfdistil.runtime import graph
 
 LONG = "turn off the lights in the kitchen, s'il te plaît, et réveille-moi à 7:30 👍🏽 नमस्ते "
 
@@ -65,7 +71,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--plain", action="store_true", help="without XNNPACK")
     given = parser.parse_args()
+    if given.plain:
+        plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+        graph.Interpreter = partial(Interpreter, experimental_op_resolver_type=plain)
     given.folder.mkdir(parents=True, exist_ok=True)
     for file in given.files:
         found = answers(Runtime(file))
