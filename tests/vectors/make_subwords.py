@@ -34,6 +34,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """How the normalizer of each differs from ``clean_text`` and ``handle_chinese_chars`` alone."""
 
+PART = 2000  # words in a file
+
 LONGEST = 12
 """``max_input_chars_per_word``: words of more are there."""
 
@@ -166,11 +168,15 @@ def cuts() -> list[dict[str, Any]]:
 def files() -> dict[str, str]:
     """Name to content of every file."""
     base = tokenizer()
+    every = pieces(base)
     variants = {name: normalizer(name) for name in VARIANTS}
     shared = {"tokenizer": json.loads(base.to_str()), "normalizers": variants}
     return {
         "subwords-tokenizers.json": lines("tokenizers", [shared]),
-        "subwords-pieces.json": lines("pieces", pieces(base)),
+        **{
+            f"subwords-pieces-{1 + at // PART}.json": lines("pieces", every[at : at + PART])
+            for at in range(0, len(every), PART)
+        },
         "subwords-windows.json": lines("windows", windows(base)),
         "subwords-pairs.json": lines("pairs", pairs(base)),
         "subwords-cuts.json": lines("cuts", cuts()),

@@ -12,7 +12,7 @@ class SubwordVectorsTest {
     @Test
     fun pieces() {
         val featurizers = normalizers.keys.map { featurizer(it as String, 100_000, 0, false) }
-        for (item in Vectors.read("subwords-pieces")) {
+        for (item in (1..PARTS).flatMap { Vectors.read("subwords-pieces-$it") }) {
             val word = item.text("word")
             val expected = item.list("ids").map(::ints)
             val found = featurizers.map { ids(it.encode(wordsOf(listOf(word))).single()).drop(1).dropLast(1) }
@@ -76,6 +76,7 @@ class SubwordVectorsTest {
     ) = item.number(name, 0..1_000_000)
 
     private companion object {
+        const val PARTS = 3
         const val PAD = 0
         const val UNKNOWN = 1
         const val CLS = 2
