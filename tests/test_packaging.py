@@ -219,6 +219,6 @@ def test_no_file_names_a_place_of_one_machine():
 
 
 def test_no_file_is_large():
-    """Models, checkpoints and data sets are made or fetched, never committed."""
+    """Models, checkpoints and data sets are made or fetched; of vectors there is a small one."""
     lock = ROOT / "requirements.lock"
     assert [path for path in files() if path != lock and path.stat().st_size > 300_000] == []
