@@ -1,0 +1,89 @@
+package org.tfdistil.demo
+
+import android.content.ContentResolver
+import android.content.Context
+import android.net.Uri
+import android.provider.OpenableColumns
+import org.tfdistil.nlp.ModelFileException
+import java.io.File
+import java.io.FileInputStream
+import java.io.FileNotFoundException
+import java.io.IOException
+import java.nio.MappedByteBuffer
+import java.nio.channels.FileChannel
+
+/**
+ * Where models come from: those in the app, and a file that was chosen, of which the app keeps a copy.
+ *
+ * The copy is what is mapped: another app may shorten its own file while it is in use here, and a
+ * mapping of it would then end the process.
+ */
+internal class ModelStore(
+    private val context: Context,
+) {
+    private val chosen = File(context.filesDir, "chosen")
+
+    /** Names of the models in the app, in order. */
+    fun bundled(): List<String> = context.assets.list(BUNDLED).orEmpty().sorted()
+
+    /**
+     * Opens a model of the app, or the one that was chosen last.
+     *
+     * @throws IOException there is no such file, or it cannot be mapped.
+     * @throws ModelFileException it cannot be used.
+     */
+    fun open(name: String): Model = Model(name, map(name))
+
+    /** Maps the file of a model: see [open]. */
+    fun map(name: String): MappedByteBuffer {
+        val copy = File(chosen, name)
+        return if (copy.isFile) map(copy) else mapAsset(name)
+    }
+
+    /** Opens a file from storage and keeps a copy of it, if it can be used. */
+    fun import(uri: Uri): Model {
+        val name = nameOf(uri)
+        val copy = File(context.cacheDir, "incoming.tflite")
+        try {
+            val input = context.contentResolver.openInputStream(uri) ?: throw FileNotFoundException(name)
+            input.use { from -> copy.outputStream().use { from.copyTo(it) } }
+            val model = Model(name, map(copy))
+            chosen.deleteRecursively()
+            chosen.mkdirs()
+            copy.renameTo(File(chosen, name)) // the mapping is of the file, not of its name
+            return model
+        } finally {
+            copy.delete()
+        }
+    }
+
+    /** What the app that has a file calls it. */
+    fun nameOf(uri: Uri): String {
+        val columns = arrayOf(OpenableColumns.DISPLAY_NAME)
+        val shown =
+            if (uri.scheme == ContentResolver.SCHEME_CONTENT) {
+                context.contentResolver.query(uri, columns, null, null, null)?.use { rows ->
+                    if (rows.moveToFirst()) rows.getString(0) else null
+                }
+            } else {
+                null
+            }
+        val name = shown ?: uri.lastPathSegment ?: uri.toString()
+        return name.substringAfterLast('/').ifEmpty { "model.tflite" }
+    }
+
+    private fun mapAsset(name: String): MappedByteBuffer =
+        context.assets.openFd("$BUNDLED/$name").use { asset ->
+            FileInputStream(asset.fileDescriptor).use { input ->
+                input.channel.map(FileChannel.MapMode.READ_ONLY, asset.startOffset, asset.declaredLength)
+            }
+        }
+
+    companion object {
+        private const val BUNDLED = "models"
+
+        /** Maps a whole file. */
+        fun map(file: File): MappedByteBuffer =
+            FileInputStream(file).use { it.channel.map(FileChannel.MapMode.READ_ONLY, 0, file.length()) }
+    }
+}

@@ -1,0 +1,83 @@
+package org.tfdistil.demo
+
+import android.graphics.Bitmap
+import android.graphics.Canvas
+import android.text.style.BackgroundColorSpan
+import android.view.View
+import android.widget.EditText
+import android.widget.LinearLayout
+import android.widget.TextView
+import org.robolectric.Robolectric
+import org.robolectric.android.controller.ActivityController
+import java.io.File
+
+/** The main screen as its user sees it. */
+internal class Screen : AutoCloseable {
+    val controller: ActivityController<MainActivity>
+
+    init {
+        Phone.start()
+        controller = Robolectric.buildActivity(MainActivity::class.java).setup()
+        Phone.until("a model") { text(R.id.model_facts).isNotEmpty() }
+    }
+
+    val activity: MainActivity get() = controller.get()
+    val input: EditText get() = activity.findViewById(R.id.input)
+
+    /** The lines below the label: what kind of span, and its texts with scores. */
+    val rows: List<Pair<String, String>>
+        get() {
+            val rows = activity.findViewById<LinearLayout>(R.id.spans)
+            return List(rows.childCount) {
+                val row = rows.getChildAt(it)
+                row.findViewById<TextView>(R.id.row_label).text.toString() to
+                    row.findViewById<TextView>(R.id.row_texts).text.toString()
+            }
+        }
+
+    /** The coloured parts of the text field. */
+    val coloured: List<String>
+        get() {
+            val text = input.text
+            val spans = text.getSpans(0, text.length, BackgroundColorSpan::class.java)
+            return spans.map { text.substring(text.getSpanStart(it), text.getSpanEnd(it)) }
+        }
+
+    fun view(id: Int): View = activity.findViewById(id)
+
+    fun text(id: Int): String = activity.findViewById<TextView>(id).text.toString()
+
+    fun shown(id: Int) = view(id).visibility == View.VISIBLE
+
+    /** Puts a text into the field at once, and waits for the answer to it. */
+    fun enter(text: String) {
+        val before = text(R.id.latest)
+        val empty = activity.getString(R.string.answer_empty)
+        input.setText(text)
+        input.setSelection(text.length)
+        Phone.until("an answer to '${text.take(40)}'") {
+            if (text.isEmpty()) text(R.id.label) == empty else text(R.id.latest) != before || full
+        }
+    }
+
+    /** Writes what is on the screen to `target/screenshots`. */
+    fun photograph(name: String): Bitmap = photograph(activity.window.decorView, name)
+
+    override fun close() {
+        controller.pause().stop().destroy()
+    }
+
+    private val full get() = text(R.id.latest).contains("100")
+}
+
+/** Draws a view into `target/screenshots`. */
+internal fun photograph(
+    view: View,
+    name: String,
+): Bitmap {
+    val bitmap = Bitmap.createBitmap(view.width, view.height, Bitmap.Config.ARGB_8888)
+    view.draw(Canvas(bitmap))
+    val file = File("target/screenshots/$name.png").apply { parentFile.mkdirs() }
+    file.outputStream().use { bitmap.compress(Bitmap.CompressFormat.PNG, 100, it) }
+    return bitmap
+}
