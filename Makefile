@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test fast fuzz lint format lock real-teacher teacher-package sdist-test clean
+.PHONY: help demo test fast fuzz lint format lock real-teacher teacher-package sdist-test android clean
 
 help:
 	@echo "make demo          the main job on the built-in corpus, some minutes"
 	@echo "make test          all tests"
 	@echo "make real-teacher  the same job with a pretrained checkpoint on real data"
+	@echo "make android       builds and tests the Android demo, without Android Studio"
 	@echo "make lint          formatter, linter, types, import rules"
 
 $(READY): requirements.lock setup.py pyproject.toml
@@ -59,10 +60,14 @@ real-teacher: teacher-package
 sdist-test: $(READY)
 	$(BIN)/python -m tests.sdist_smoke
 
+# The demo app: models, both modules, tests, a signed APK. Needs a JDK, Maven and Debian's packages.
+android: $(READY)
+	android_demo/build.sh
+
 lock:
 	uv pip compile setup.py --extra dev --universal --python-version 3.10 --generate-hashes \
 	  --no-annotate --override overrides.txt --custom-compile-command "make lock" \
 	  -o requirements.lock
 
 clean:
-	rm -rf runs build dist .pytest_cache .ruff_cache .mypy_cache
+	rm -rf runs build dist .pytest_cache .ruff_cache .mypy_cache android_demo/*/target

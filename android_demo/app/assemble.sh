@@ -49,7 +49,7 @@ if grep -E '^uses-permission' "$OUT/badging.txt"; then
     echo "the APK asks for permissions; it is meant to need none" >&2
     exit 1
 fi
-if unzip -v "$apk" 'assets/models/*' 'lib/*' | grep -E '\.(tflite|so)$' | grep -v ' Stored '; then
+if unzip -v "$apk" 'assets/*' 'lib/*' | grep -E '\.(tflite|so)$' | grep -v ' Stored '; then
     echo "these are compressed, and cannot be mapped" >&2
     exit 1
 fi

@@ -115,7 +115,7 @@ class BenchmarkActivity : Activity() {
         file: File,
     ) {
         val error = if (result.has("error")) result.getString("error") else null
-        status(if (error == null) getString(R.string.benchmark_done, file.path) else getString(R.string.benchmark_failed, error))
+        status(if (error == null) getString(R.string.benchmark_done, file.toRelativeString(dataDir)) else getString(R.string.benchmark_failed, error))
         findViewById<ProgressBar>(R.id.progress).apply { progress = if (error == null) max else 0 }
         findViewById<View>(R.id.start).isEnabled = true
         measured.forEach(::showResult)

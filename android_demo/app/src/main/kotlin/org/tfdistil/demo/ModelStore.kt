@@ -24,7 +24,7 @@ internal class ModelStore(
     private val chosen = File(context.filesDir, "chosen")
 
     /** Names of the models in the app, in order. */
-    fun bundled(): List<String> = context.assets.list(BUNDLED).orEmpty().sorted()
+    fun bundled(): List<String> = context.assets.list("").orEmpty().filter { it.endsWith(".tflite") }.sorted()
 
     /**
      * Opens a model of the app, or the one that was chosen last.
@@ -73,15 +73,13 @@ internal class ModelStore(
     }
 
     private fun mapAsset(name: String): MappedByteBuffer =
-        context.assets.openFd("$BUNDLED/$name").use { asset ->
+        context.assets.openFd(name).use { asset ->
             FileInputStream(asset.fileDescriptor).use { input ->
                 input.channel.map(FileChannel.MapMode.READ_ONLY, asset.startOffset, asset.declaredLength)
             }
         }
 
     companion object {
-        private const val BUNDLED = "models"
-
         /** Maps a whole file. */
         fun map(file: File): MappedByteBuffer =
             FileInputStream(file).use { it.channel.map(FileChannel.MapMode.READ_ONLY, 0, file.length()) }

@@ -28,7 +28,7 @@ class BenchmarkActivityTest {
         Phone.start()
         folder.mkdirs()
         for (name in ModelStore(context).bundled()) {
-            context.assets.open("models/$name").use { input -> File(folder, name).outputStream().use(input::copyTo) }
+            context.assets.open("$name").use { input -> File(folder, name).outputStream().use(input::copyTo) }
         }
     }
 

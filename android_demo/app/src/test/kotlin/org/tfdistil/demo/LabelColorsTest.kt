@@ -13,7 +13,7 @@ import org.robolectric.annotation.Config
 @RunWith(RobolectricTestRunner::class)
 class LabelColorsTest {
     private val context: Context = RuntimeEnvironment.getApplication()
-    private val labels = List(40) { "label $it" }
+    private val labels = List(30) { "label $it" }
 
     @Test
     fun `text on any colour can be read by day`() = readable(night = false)

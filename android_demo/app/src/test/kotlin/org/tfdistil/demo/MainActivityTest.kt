@@ -4,6 +4,7 @@ import android.app.Activity
 import android.content.ClipData
 import android.content.ClipboardManager
 import android.content.Intent
+import android.content.res.Configuration
 import android.net.Uri
 import android.text.Layout
 import android.view.View
@@ -13,7 +14,6 @@ import org.junit.Assert.assertTrue
 import org.junit.Test
 import org.junit.runner.RunWith
 import org.robolectric.RobolectricTestRunner
-import org.robolectric.RuntimeEnvironment
 import org.robolectric.Shadows.shadowOf
 import org.robolectric.shadows.ShadowAlertDialog
 import java.io.File
@@ -79,8 +79,8 @@ class MainActivityTest {
             screen.enter("stell einen Wecker für Freitag um 8 Uhr")
             val before = listOf(R.id.label, R.id.model_name, R.id.latest).map(screen::text) + screen.rows
             val first = screen.activity
-            RuntimeEnvironment.setQualifiers("+land")
-            screen.controller.configurationChange()
+            val turned = Configuration(first.resources.configuration).apply { orientation = Configuration.ORIENTATION_LANDSCAPE }
+            screen.controller.configurationChange(turned)
             assertTrue("not recreated", first !== screen.activity)
             Phone.until("the answer again") { screen.rows.isNotEmpty() && screen.text(R.id.latest) != before[2] }
             assertEquals("stell einen Wecker für Freitag um 8 Uhr", screen.input.text.toString())
@@ -156,7 +156,7 @@ class MainActivityTest {
     fun `a model from storage is opened, and outlives its file`() {
         Screen().use { screen ->
             val file = File(screen.activity.cacheDir, "from storage.tflite")
-            screen.activity.assets.open("models/pqrnn.tflite").use { input -> file.outputStream().use(input::copyTo) }
+            screen.activity.assets.open("pqrnn.tflite").use { input -> file.outputStream().use(input::copyTo) }
             choose(screen, Uri.fromFile(file))
             Phone.until("the model") { screen.text(R.id.model_name) == file.name }
             file.delete()
@@ -180,7 +180,7 @@ class MainActivityTest {
     }
 
     private fun strangers(screen: Screen): Map<String, ByteArray> {
-        val ours = screen.activity.assets.open("models/bilstm.tflite").use { it.readBytes() }
+        val ours = screen.activity.assets.open("bilstm.tflite").use { it.readBytes() }
         return mapOf(
             "empty.tflite" to ByteArray(0),
             "holiday.jpg" to byteArrayOf(-1, -40, -1, -32) + ByteArray(5000),

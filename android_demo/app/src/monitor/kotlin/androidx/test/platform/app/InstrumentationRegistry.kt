@@ -5,21 +5,22 @@ import android.os.Bundle
 
 /** Holds the instrumentation that Robolectric makes. */
 object InstrumentationRegistry {
-    private var current: Pair<Instrumentation, Bundle>? = null
+    private var instrumentation: Instrumentation? = null
+    private var arguments = Bundle()
 
-    private val registered get() = checkNotNull(current) { "no instrumentation yet: is this a Robolectric test?" }
-
+    /** Null, with null, between two tests. */
     @JvmStatic
     fun registerInstance(
-        instrumentation: Instrumentation,
-        arguments: Bundle,
+        instance: Instrumentation?,
+        arguments: Bundle?,
     ) {
-        current = instrumentation to arguments
+        this.instrumentation = instance
+        this.arguments = arguments ?: Bundle()
     }
 
     @JvmStatic
-    fun getInstrumentation(): Instrumentation = registered.first
+    fun getInstrumentation(): Instrumentation = checkNotNull(instrumentation) { "this is no Robolectric test" }
 
     @JvmStatic
-    fun getArguments(): Bundle = Bundle(registered.second)
+    fun getArguments(): Bundle = Bundle(arguments)
 }

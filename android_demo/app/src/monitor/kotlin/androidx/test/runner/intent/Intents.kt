@@ -11,7 +11,7 @@ object IntentMonitorRegistry {
     private var monitor: IntentMonitor? = null
 
     @JvmStatic
-    fun registerInstance(instance: IntentMonitor) {
+    fun registerInstance(instance: IntentMonitor?) {
         monitor = instance
     }
 

@@ -23,7 +23,7 @@ object ActivityLifecycleMonitorRegistry {
     private var monitor: ActivityLifecycleMonitor? = null
 
     @JvmStatic
-    fun registerInstance(instance: ActivityLifecycleMonitor) {
+    fun registerInstance(instance: ActivityLifecycleMonitor?) {
         monitor = instance
     }
 
@@ -36,7 +36,7 @@ object ApplicationLifecycleMonitorRegistry {
     private var monitor: ApplicationLifecycleMonitor? = null
 
     @JvmStatic
-    fun registerInstance(instance: ApplicationLifecycleMonitor) {
+    fun registerInstance(instance: ApplicationLifecycleMonitor?) {
         monitor = instance
     }
 
