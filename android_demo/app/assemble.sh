@@ -20,7 +20,8 @@ for entry in "${entries[@]}"; do
     inputs+=("$entry")
 done
 java_home=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
-java -Xmx1500m -cp "$DEXER" com.android.tools.r8.D8 --release --min-api "$MIN_SDK" \
+# One level lower: static methods of interfaces become classes, or test-apk.sh could not translate them.
+java -Xmx1500m -cp "$DEXER" com.android.tools.r8.D8 --release --min-api $((MIN_SDK - 1)) \
     --lib "$ANDROID_JAR" --lib "$java_home" --output "$OUT/dex" "${inputs[@]}" >"$OUT/d8.log" 2>&1 ||
     { cat "$OUT/d8.log" >&2; exit 1; }
 
@@ -32,7 +33,8 @@ for abi in arm64-v8a x86_64; do
 done
 # Libraries are stored as they are: the phone maps them from the APK, like the models.
 (cd "$OUT" && find lib -name '*.so' | sort | zip -q -X -0 -@ unaligned.apk)
-zipalign -f -p 4 "$OUT/unaligned.apk" "$OUT/aligned.apk"
+# Mapped tensors begin at 16 bytes, as they do in the file.
+zipalign -f -p 16 "$OUT/unaligned.apk" "$OUT/aligned.apk"
 
 # A debug key is no secret, and made anew when there is none: an APK to publish is signed elsewhere.
 key=$OUT/debug.keystore
@@ -43,7 +45,7 @@ apksigner sign --ks "$key" --ks-pass pass:android --ks-key-alias debug \
     --min-sdk-version "$MIN_SDK" --out "$apk" "$OUT/aligned.apk"
 
 apksigner verify --min-sdk-version "$MIN_SDK" "$apk"
-zipalign -c -p 4 "$apk"
+zipalign -c -p 16 "$apk"
 aapt dump badging "$apk" >"$OUT/badging.txt"
 if grep -E '^uses-permission' "$OUT/badging.txt"; then
     echo "the APK asks for permissions; it is meant to need none" >&2

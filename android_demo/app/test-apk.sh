@@ -11,7 +11,8 @@ sed -i "s#^android_resource_apk=.*#android_resource_apk=$APK#" \
 PATH=/usr/bin:/bin enjarify -f -o "$OUT/apk.jar" "$APK" >"$OUT/enjarify.log"
 
 # Nothing that is in the APK may come from elsewhere.
-rest=$(tr : '\n' <<<"$CLASSPATH" | grep '\.jar$' | grep -vE '/(kotlin-stdlib|annotations)-|/(nlp|tflite)[^/]*\.jar$|/target/' | paste -sd:)
+ours='/(nlp|tflite)-[^/]*\.jar$|/org/jetbrains/(annotations|kotlin/kotlin-stdlib)/'
+rest=$(tr : '\n' <<<"$CLASSPATH" | grep '\.jar$' | grep -vE "$ours" | paste -sd:)
 tests=$(cd "$OUT/tests" && find org -name '*Test.class' | sed 's#/#.#g; s#\.class$##' | sort)
 cd "$(dirname "$0")"
 # shellcheck disable=SC2086
