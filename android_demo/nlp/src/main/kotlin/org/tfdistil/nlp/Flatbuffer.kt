@@ -8,7 +8,7 @@ import java.nio.ByteOrder
  * The few parts of a TensorFlow Lite flatbuffer that say what its signatures take and give. Nobody vouches
  * for the bytes: a place outside of them is an [IndexOutOfBoundsException].
  */
-internal class Flatbuffer(
+public class Flatbuffer(
     bytes: ByteBuffer,
 ) {
     private val data: ByteBuffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)
@@ -16,29 +16,30 @@ internal class Flatbuffer(
     // Vectors may lie on top of each other, so that a small file could stand for endless data.
     private var left = 8L * data.limit() + 1024
 
-    val root: Table get() = Table(pointed(0))
+    /** Where all begins. */
+    public val root: Table get() = Table(pointed(0))
 
     private fun pointed(at: Int): Int = Math.addExact(at, data.getInt(at))
 
     private fun uShort(at: Int): Int = data.getShort(at).toInt() and 0xFFFF
 
     /** Fields by their number in the schema; one that is absent has its default. */
-    inner class Table(
+    public inner class Table internal constructor(
         private val at: Int,
     ) {
         private val layout = Math.subtractExact(at, data.getInt(at))
         private val fields = (uShort(layout) - 4) / 2
 
-        fun int(
+        public fun int(
             field: Int,
             default: Int = 0,
         ): Int = place(field)?.let { data.getInt(it) } ?: default
 
-        fun byte(field: Int): Int = place(field)?.let { data.get(it).toInt() } ?: 0
+        public fun byte(field: Int): Int = place(field)?.let { data.get(it).toInt() } ?: 0
 
-        fun table(field: Int): Table? = place(field)?.let { Table(pointed(it)) }
+        public fun table(field: Int): Table? = place(field)?.let { Table(pointed(it)) }
 
-        fun text(field: Int): String {
+        public fun text(field: Int): String {
             val (first, size) = vector(field)
             val bytes = ByteArray(size.also { checkInside(first, it) })
             val source = data.duplicate()
@@ -47,29 +48,32 @@ internal class Flatbuffer(
             return String(bytes, Charsets.UTF_8)
         }
 
-        fun tables(field: Int): List<Table> {
+        public fun tables(field: Int): List<Table> {
             val (first, size) = vector(field)
             checkInside(first, size)
             return List(size) { Table(pointed(first + 4 * it)) }
         }
 
-        fun ints(field: Int): List<Int> {
+        public fun ints(field: Int): List<Int> {
             val (first, size) = vector(field)
             checkInside(first, size)
             return List(size) { data.getInt(first + 4 * it) }
         }
 
-        fun floats(field: Int): List<Float> {
+        public fun floats(field: Int): List<Float> {
             val (first, size) = vector(field)
             checkInside(first, size)
             return List(size) { data.getFloat(first + 4 * it) }
         }
 
-        fun longs(field: Int): List<Long> {
+        public fun longs(field: Int): List<Long> {
             val (first, size) = vector(field)
             checkInside(first, size)
             return List(size) { data.getLong(first + 8 * it) }
         }
+
+        /** How many elements a vector has; 0 if it is absent. */
+        public fun count(field: Int): Int = vector(field).second
 
         /** Where a vector begins, and how many elements it has. */
         private fun vector(field: Int): Pair<Int, Int> {

@@ -1,5 +1,6 @@
 package org.tfdistil.demo.benchmark
 
+import org.tfdistil.nlp.Flatbuffer
 import java.nio.ByteBuffer
 
 /**
@@ -11,22 +12,21 @@ internal class Constants(
     graph: ByteBuffer,
 ) {
     private val model = Flatbuffer(graph).root
-    private val filled = model.tables(BUFFERS).map { it.count(BUFFER_DATA) > 0 || it.int(BUFFER_SIZE, 0) > 0 }
+    private val filled = model.tables(BUFFERS).map { it.count(BUFFER_DATA) > 0 }
+    private val codes = model.tables(OPERATOR_CODES)
     private val subgraphs = model.tables(SUBGRAPHS)
 
     /** Numbers in weights and biases. Integers without a scale are shapes, axes and indices. */
-    val parameters: Long
-        get() =
-            subgraphs
-                .flatMap { it.tables(TENSORS) }
-                .filter { constant(it) && (it.byte(TENSOR_TYPE, 0) <= FLOAT16 || scaled(it)) }
-                .associateBy { it.int(TENSOR_BUFFER, 0) } // subgraphs share buffers
-                .values
-                .sumOf { tensor -> tensor.ints(TENSOR_SHAPE).fold(1L) { product, size -> product * size } }
+    val parameters: Long =
+        subgraphs
+            .flatMap { it.tables(TENSORS) }
+            .filter { constant(it) && (it.byte(TENSOR_TYPE) <= FLOAT16 || scaled(it)) }
+            .associateBy { it.int(TENSOR_BUFFER) } // subgraphs share buffers
+            .values
+            .sumOf { tensor -> tensor.ints(TENSOR_SHAPE).fold(1L) { product, size -> product * size } }
 
     /** Ids below this are in every table; 2 if the graph looks nothing up. */
-    val vocabulary: Int
-        get() = subgraphs.maxOfOrNull(::largestTable) ?: 2
+    val vocabulary: Int = subgraphs.maxOfOrNull(::largestTable) ?: 2
 
     private fun largestTable(graph: Flatbuffer.Table): Int {
         val tensors = graph.tables(TENSORS)
@@ -48,13 +48,13 @@ internal class Constants(
         return if (constant(tensor) && shape.size == 2) shape[0] else 0
     }
 
-    private fun constant(tensor: Flatbuffer.Table) = filled[tensor.int(TENSOR_BUFFER, 0)]
+    private fun constant(tensor: Flatbuffer.Table) = filled[tensor.int(TENSOR_BUFFER)]
 
     private fun scaled(tensor: Flatbuffer.Table) = (tensor.table(TENSOR_QUANTIZATION)?.count(QUANTIZATION_SCALE) ?: 0) > 0
 
     private fun kind(operator: Flatbuffer.Table): Int {
-        val code = model.tables(OPERATOR_CODES)[operator.int(OPERATOR_CODE, 0)]
-        return maxOf(code.int(CODE, 0), code.byte(CODE_BEFORE_127, 0).toInt())
+        val code = codes[operator.int(OPERATOR_CODE)]
+        return maxOf(code.int(CODE), code.byte(CODE_BEFORE_127))
     }
 
     /** Fields of the schema, by the table they are of. */
@@ -75,9 +75,8 @@ internal class Constants(
         const val CODE_BEFORE_127 = 0
         const val CODE = 3
         const val BUFFER_DATA = 0
-        const val BUFFER_SIZE = 2
 
-        const val FLOAT16: Byte = 1
+        const val FLOAT16 = 1
         const val DEQUANTIZE = 6
         const val EMBEDDING_LOOKUP = 7
         const val GATHER = 36
