@@ -54,7 +54,7 @@ class ScreenshotTest {
     private companion object {
         const val PHONE_SIZE = "w360dp-h720dp-port"
         const val PHONE = "$PHONE_SIZE-hdpi"
-        const val ENGLISH = "remind me to call Charlotte at half past nine tomorrow"
+        const val ENGLISH = "remind me to water the plants on Friday at 9"
         const val GERMAN = "stell einen Wecker für Freitag um 8 Uhr"
         const val SPANISH = "dime el pronóstico en Sevilla para este fin de semana"
         const val ARABIC = "اضبط المنبه على الساعة 7 صباحًا في الرياض"
