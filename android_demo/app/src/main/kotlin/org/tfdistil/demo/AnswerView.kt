@@ -30,7 +30,7 @@ internal class AnswerView(
         label.text = headline(answer)
         score.text = answer?.labelScore?.let(percent::format).orEmpty()
         rows.removeAllViews()
-        val spoken = mutableListOf(context.getString(R.string.scored, label.text, score.text).trim())
+        val spoken = mutableListOf("${label.text} ${score.text}".trim())
         answer?.spans?.groupBy { it.label }?.forEach { (name, spans) ->
             val texts = spans.joinToString { context.getString(R.string.scored, isolate(answer.textOf(it)), percent.format(it.score)) }
             val row = LayoutInflater.from(context).inflate(R.layout.label_row, rows, false)
