@@ -75,7 +75,8 @@ def _choose(devices: dict[str, str], serial: str | None) -> str:
             "until `adb devices` lists it"
         )
     if serial is None and len(devices) > 1:
-        raise DeviceError(f"{len(devices)} Android devices, {', '.join(devices)}; give --serial")
+        listed = ", ".join(sorted(devices))
+        raise DeviceError(f"{len(devices)} Android devices, {listed}; give --serial")
     chosen = next(iter(devices)) if serial is None else serial
     if chosen not in devices:
         raise DeviceError(f"--serial is {chosen!r}; there is {', '.join(devices)}")

@@ -39,13 +39,16 @@ def benchmark() -> Benchmark:
     return Benchmark((student, teacher, measurement("bare", 1.0, 1_000_000, None)), Protocol())
 
 
+MEASURED = [name for name in COLUMNS if name != "256 rows ms"]  # which accelerators alone have
+
+
 def cells(line: str) -> dict[str, str]:
-    return dict(zip(COLUMNS, [cell for cell in line.split("  ") if cell.strip()], strict=True))
+    return dict(zip(MEASURED, [cell for cell in line.split("  ") if cell.strip()], strict=True))
 
 
 def test_every_figure_stands_in_its_column(benchmark):
     header, student, teacher, bare, *_ = format_table(benchmark.to_json()).splitlines()
-    assert [cell.strip() for cell in header.split("  ") if cell.strip()] == list(COLUMNS)
+    assert [cell.strip() for cell in header.split("  ") if cell.strip()] == MEASURED
     found = {name: cell.strip() for name, cell in cells(student).items()}
     assert found == {
         "model": "student",

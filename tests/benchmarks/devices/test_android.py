@@ -167,7 +167,8 @@ def test_phones_that_are_not_ready_or_too_many(phones, adb, student_file, capsys
     assert "does not trust this computer" in said_in_a_line(capsys, *command)
     ready = phones(installed=True)
     said = said_in_a_line(capsys, *command)
-    assert f"2 Android devices, {locked.address}, {ready.address}; give --serial" in said
+    listed = ", ".join(sorted([locked.address, ready.address]))
+    assert f"2 Android devices, {listed}; give --serial" in said
     assert "--serial is 'x'; there is" in said_in_a_line(capsys, *command, "--serial", "x")
     assert cli.main([*map(str, command), "--serial", ready.address, *QUICK]) == 0
 
