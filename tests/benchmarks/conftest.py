@@ -43,42 +43,47 @@ def student_file(tmp_path_factory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def slots_file(tmp_path_factory) -> Path:
-    """An int8 model of intents and slots that answers texts, untrained."""
+def write_untrained(out, task, examples, tokenizer, hidden_dim, **options) -> Path:
+    """The file of a BiLSTM that has learnt nothing and answers texts.
+
+    Args:
+        out: where to.
+        task, examples, tokenizer: of the file.
+        hidden_dim: of the BiLSTM.
+        options: of `export_student`.
+    """
     import keras
 
-    from tfdistil.data.demo.generator import generate
     from tfdistil.exporting import export_student
     from tfdistil.students import build_student
-    from tfdistil.tasks import IntentSlots
     from tfdistil.text.subwords import SubwordFeaturizer
-    from tfdistil.text.train_tokenizer import train_wordpiece
     from tfdistil.text.words import WordSplitter
 
-    examples = generate("intent_slots", "train", 40, seed=0, languages=("en",))
-    tokenizer = train_wordpiece([" ".join(e.words) for e in examples], 200)
-    task = IntentSlots.from_examples(examples)
     keras.utils.set_random_seed(0)
     student = build_student(
         "bilstm",
         vocabulary=tokenizer.get_vocab_size(),
         embedding=4,
-        hidden_dim=6,
+        hidden_dim=hidden_dim,
         outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
         seed=0,
     )
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 16)
+    arguments = (student, task, featurizer, WordSplitter("unicode"))
+    export_student(*arguments, examples=examples, out=out, max_drop=100.0, **options)
+    return out
+
+
+@pytest.fixture(scope="session")
+def slots_file(tmp_path_factory) -> Path:
+    """An int8 model of intents and slots."""
+    from tfdistil.data.demo.generator import generate
+    from tfdistil.tasks import IntentSlots
+    from tfdistil.text.train_tokenizer import train_wordpiece
+
+    examples = generate("intent_slots", "train", 40, seed=0, languages=("en",))
+    tokenizer = train_wordpiece([" ".join(e.words) for e in examples], 200)
+    task = IntentSlots.from_examples(examples)
     path = tmp_path_factory.mktemp("slots") / "slots.tflite"
-    export_student(
-        student,
-        task,
-        SubwordFeaturizer.from_tokenizer(tokenizer, 16),
-        WordSplitter("unicode"),
-        examples=examples,
-        out=path,
-        quantize="int8",
-        length=16,
-        batch=4,
-        max_drop=100.0,
-    )
-    return path
+    options = {"quantize": "int8", "length": 16, "batch": 4}
+    return write_untrained(path, task, examples, tokenizer, hidden_dim=6, **options)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 
+from tests.benchmarks.conftest import write_untrained
 from tfdistil import Runtime
 from tfdistil.benchmarks import cli
 from tfdistil.benchmarks.latency import Protocol, _cold, measure
@@ -21,12 +21,8 @@ WORDS = ("is", "it", "so", "no", "yes")
 @pytest.fixture(scope="module")
 def pair_file(tmp_path_factory) -> Path:
     """A model for pairs of texts, untrained."""
-    from tfdistil.exporting import export_student
-    from tfdistil.students import build_student
     from tfdistil.tasks import Pair
-    from tfdistil.text.subwords import SubwordFeaturizer
     from tfdistil.text.train_tokenizer import train_wordpiece
-    from tfdistil.text.words import WordSplitter
 
     rng = np.random.default_rng(0)
     examples = [
@@ -35,29 +31,9 @@ def pair_file(tmp_path_factory) -> Path:
     ]
     tokenizer = train_wordpiece([" ".join(WORDS)], 40)
     task = Pair.from_examples(examples)
-    keras.utils.set_random_seed(0)
-    student = build_student(
-        "bilstm",
-        vocabulary=tokenizer.get_vocab_size(),
-        embedding=4,
-        hidden_dim=4,
-        outputs={o.name: (o.level, len(o.labels)) for o in task.outputs},
-        seed=0,
-    )
     path = tmp_path_factory.mktemp("pair") / "pair.tflite"
-    export_student(
-        student,
-        task,
-        SubwordFeaturizer.from_tokenizer(tokenizer, 16),
-        WordSplitter("unicode"),
-        examples=examples,
-        out=path,
-        quantize="none",
-        length=12,
-        batch=2,
-        max_drop=100.0,
-    )
-    return path
+    options = {"quantize": "none", "length": 12, "batch": 2}
+    return write_untrained(path, task, examples, tokenizer, hidden_dim=4, **options)
 
 
 def test_pairs_are_timed_as_pairs(pair_file, student_file):
