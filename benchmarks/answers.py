@@ -6,11 +6,14 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tfdistil.errors import DataError
+
+if TYPE_CHECKING:
+    from tfdistil.runtime import Runtime
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,16 @@ class Answers:
         )
 
 
-def answer(path: Path, texts: Sequence[str], threads: int = 1) -> Answers:
-    """Answer texts with a model file, here.
+def answer(runtime: Runtime, texts: Sequence[str]) -> Answers:
+    """Answer texts with a model, here.
 
     Args:
-        path: a file made by tfdistil.
+        runtime: holds its file.
         texts: two with a tab between them for a model of pairs.
-        threads: of the interpreter.
 
     Raises:
-        ModelFileError: the file cannot be used.
         DataError: a text that is no pair, for a model of pairs.
     """
-    from tfdistil.runtime import Runtime
-
-    runtime = Runtime(path, threads)
     pairs = [pair(text) if runtime.task.kind == "pair" else (text, None) for text in texts]
     words = [[_words(runtime, text) for text in both] for both in pairs]
     found = runtime.answers([(one or [], two) for one, two in words])
@@ -75,7 +73,7 @@ def answer(path: Path, texts: Sequence[str], threads: int = 1) -> Answers:
     )
 
 
-def _words(runtime: Any, text: str | None) -> list[str] | None:
+def _words(runtime: Runtime, text: str | None) -> list[str] | None:
     return None if text is None else [word for word, _, _ in runtime.splitter.split(text)]
 
 

@@ -47,6 +47,7 @@ class Arm64(Device):
     def measure(self, job: Job, screen: Screen) -> dict[str, Any]:
         """See `Device.measure`; a model that answers texts has ``agreement`` with this machine."""
         from tfdistil.benchmarks.answers import Answers, agreement, answer, scales
+        from tfdistil.runtime import Runtime
 
         real = self.host is not None
         python = behind_ssh(self.host) if self.host else emulated(self.runtime)
@@ -65,7 +66,7 @@ class Arm64(Device):
         for model in measured["models"]:
             name = model["name"]
             if name in found["answers"]:
-                here = answer(files[name], job.texts, job.protocol.threads)
+                here = answer(Runtime(files[name], job.protocol.threads), job.texts)
                 there = Answers.from_json(found["answers"][name])
                 model["agreement"] = agreement(here, there, scales(files[name]))
             if not real:

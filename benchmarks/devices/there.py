@@ -66,9 +66,9 @@ def work(job: dict[str, Any], folder: Path) -> dict[str, Any]:
     if job["texts"]:
         from tfdistil.benchmarks.answers import answer
 
-        for name in readable(files, protocol.threads):
+        for name, runtime in readable(files, protocol.threads).items():
             _say("screen", f"  {name}: answers to {len(job['texts']):,} texts")
-            answers[name] = answer(files[name], job["texts"], protocol.threads).to_json()
+            answers[name] = answer(runtime, job["texts"]).to_json()
     return {"measured": said.to_json(), "answers": answers}
 
 

@@ -49,8 +49,8 @@ def test_every_bit_goes_through_json():
 
 def test_they_are_those_of_the_runtime(slots_file):
     texts = ["play jazz", "", "wake me up at seven " * 20]
-    found = answer(slots_file, texts)
     runtime = Runtime(slots_file)
+    found = answer(runtime, texts)
     for labels, result in zip(found.labels, runtime.predict(texts), strict=True):
         assert labels == (*result.tags, result.label)
     # The text of a hundred words is several windows; all its words have logits.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tfdistil import Runtime
 from tfdistil.benchmarks.answers import Answers, answer
 from tfdistil.benchmarks.devices.remote_python import BOOT, RemotePython
 from tfdistil.benchmarks.latency import Protocol
@@ -42,7 +43,10 @@ def test_it_measures_and_answers_as_here_and_leaves_nothing(
     assert bare["text_ms"] is None
     assert bare["load_ms"] > 0
     assert {*found["answers"]} == {"slots"}
-    assert Answers.from_json(found["answers"]["slots"]).labels == answer(slots_file, texts).labels
+    assert (
+        Answers.from_json(found["answers"]["slots"]).labels
+        == answer(Runtime(slots_file), texts).labels
+    )
     assert any("answers to 2 texts" in line for line in said)
     assert [*tmp_path.iterdir()] == []
 
