@@ -17,6 +17,7 @@ import keras
 import numpy as np
 
 from tfdistil.errors import ExportError
+from tfdistil.exporting.biases import add_biases
 from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.exporting.slim import slim
 
@@ -105,7 +106,7 @@ def convert(
         }
         (folder / "job.json").write_text(json.dumps(job), "utf-8")
         _run([sys.executable, "-m", WORKER, str(folder / "job.json")])
-        return slim((folder / "model.tflite").read_bytes())
+        return slim(add_biases((folder / "model.tflite").read_bytes()))
 
 
 def _save(model: keras.Model, entries: Mapping[str, Entry], folder: Path) -> None:

@@ -30,6 +30,20 @@ class _AlignedBuffer(schema.BufferT):
         return schema.BufferEnd(builder)
 
 
+class _SharingBuilder(flatbuffers.Builder):
+    """Writes equal shapes, lists of tensors, scales and zero points once."""
+
+    def __init__(self, size: int):
+        super().__init__(size)
+        self._written: dict[tuple[str, bytes], int] = {}
+
+    def CreateNumpyVector(self, x: np.ndarray) -> int:
+        key = (x.dtype.str, x.tobytes())
+        if key not in self._written:
+            self._written[key] = super().CreateNumpyVector(x)
+        return self._written[key]
+
+
 class _SharedQuantization:
     """Scales and zero points that are written once, however many tensors have them."""
 
@@ -49,7 +63,7 @@ def slim(model: bytes) -> bytes:
 
     An unrolled recurrence has thousands of tensors, each with a name, an empty buffer and a
     quantization of its own. Names of inner tensors and all empty buffers but one go; equal
-    quantizations are one. Signatures keep the names of their inputs and outputs, operators and
+    quantizations, shapes and lists are one. Signatures keep the names of their inputs and outputs, operators and
     constants are the same. (On a pQRNN of the paper's size with two signatures, a third of what is
     not weights.)
 
@@ -72,6 +86,6 @@ def slim(model: bytes) -> bytes:
     tree.buffers = [_AlignedBuffer(tree.buffers[old].data) for old in sorted(used)]
     for holder in (*tensors, *(tree.metadata or [])):
         holder.buffer = place[holder.buffer]
-    builder = flatbuffers.Builder(len(model))
+    builder = _SharingBuilder(len(model))
     builder.Finish(tree.Pack(builder), b"TFL3")
     return bytes(builder.Output())
