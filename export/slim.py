@@ -61,11 +61,10 @@ class _SharedQuantization:
 def slim(model: bytes) -> bytes:
     """Write a flatbuffer without what is in it twice or for nobody.
 
-    An unrolled recurrence has thousands of tensors, each with a name, an empty buffer and a
-    quantization of its own. Names of inner tensors and all empty buffers but one go; equal
-    quantizations, shapes and lists are one. Signatures keep the names of their inputs and outputs, operators and
-    constants are the same. (On a pQRNN of the paper's size with two signatures, a third of what is
-    not weights.)
+    An unrolled recurrence has thousands of tensors, each with a name, an empty buffer, a shape and
+    a quantization of its own. Names of inner tensors and all empty buffers but one go; equal
+    shapes, lists and quantizations are one. Signatures keep the names of their inputs and outputs,
+    operators and constants are the same.
 
     Args:
         model: a TensorFlow Lite flatbuffer.
