@@ -59,6 +59,9 @@ internal class Fields(
     ): T = take(values[name]) ?: fail(if (name in values.keys) "has '$name': ${shown(values[name])}; expected $form" else "is without '$name', $form")
 
     companion object {
+        private const val MOST_SHOWN = 40
+        private const val MOST_LISTED = 10
+
         /** A value as fields, or null if it is no object. */
         fun asFields(
             value: Any?,
@@ -72,7 +75,7 @@ internal class Fields(
         /**
          * Reads a file that holds one object.
          *
-         * @throws ModelFileException no JSON, or another value.
+         * @throws ModelFileException no JSON, too much of it, or another value.
          */
         fun parse(
             bytes: ByteBuffer,
@@ -82,15 +85,21 @@ internal class Fields(
                 try {
                     Json.parse(bytes)
                 } catch (error: JsonException) {
-                    throw ModelFileException("$file is no JSON: ${error.message}. Copy the file again", error)
+                    throw ModelFileException("$file cannot be read as JSON: ${error.message}. Copy the file again", error)
                 }
             return asFields(value, file) ?: throw ModelFileException("$file is ${shown(value)}; expected an object")
         }
 
         /** A value in an error: short, whatever it is. */
         fun shown(value: Any?): String {
-            val text = if (value is String) "'$value'" else value.toString()
-            return if (text.length <= 40) text else text.take(37) + "..."
+            val text =
+                when (value) {
+                    is String -> "'${value.take(MOST_SHOWN)}'"
+                    is Collection<*> -> value.joinToString(", ", "[", "]", MOST_LISTED, transform = ::shown)
+                    is Map<*, *> -> value.keys.joinToString(", ", "{", "}", MOST_LISTED, transform = ::shown)
+                    else -> value.toString()
+                }
+            return if (text.length <= MOST_SHOWN) text else text.take(MOST_SHOWN - 3) + "..."
         }
     }
 }

@@ -13,8 +13,9 @@ public class Flatbuffer(
 ) {
     private val data: ByteBuffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN)
 
-    // Vectors may lie on top of each other, so that a small file could stand for endless data.
-    private var left = 8L * data.limit() + 1024
+    // Vectors may lie on top of each other, so that a small file could stand for endless data. What is asked
+    // of a graph with thousands of tensors is a tenth of this.
+    private var left = 1 shl 20
 
     /** Where all begins. */
     public val root: Table get() = Table(pointed(0))
@@ -41,7 +42,8 @@ public class Flatbuffer(
 
         public fun text(field: Int): String {
             val (first, size) = vector(field)
-            val bytes = ByteArray(size.also { checkInside(first, it) })
+            checkInside(first, size, 1)
+            val bytes = ByteArray(size)
             val source = data.duplicate()
             (source as Buffer).position(first)
             source.get(bytes)
@@ -50,25 +52,25 @@ public class Flatbuffer(
 
         public fun tables(field: Int): List<Table> {
             val (first, size) = vector(field)
-            checkInside(first, size)
+            checkInside(first, size, 4)
             return List(size) { Table(pointed(first + 4 * it)) }
         }
 
         public fun ints(field: Int): List<Int> {
             val (first, size) = vector(field)
-            checkInside(first, size)
+            checkInside(first, size, 4)
             return List(size) { data.getInt(first + 4 * it) }
         }
 
         public fun floats(field: Int): List<Float> {
             val (first, size) = vector(field)
-            checkInside(first, size)
+            checkInside(first, size, 4)
             return List(size) { data.getFloat(first + 4 * it) }
         }
 
         public fun longs(field: Int): List<Long> {
             val (first, size) = vector(field)
-            checkInside(first, size)
+            checkInside(first, size, 8)
             return List(size) { data.getLong(first + 8 * it) }
         }
 
@@ -87,12 +89,15 @@ public class Flatbuffer(
         }
     }
 
-    /** Before there is memory for them: elements have at least a byte each. */
+    /** Before there is memory for them. */
     private fun checkInside(
         first: Int,
         size: Int,
+        width: Int,
     ) {
-        left -= 4L * size
-        if (size !in 0..data.limit() - first || left < 0) throw IndexOutOfBoundsException("$size elements at byte $first")
+        if (size !in 0..left || width.toLong() * size > data.limit() - first) {
+            throw IndexOutOfBoundsException("$size elements at byte $first")
+        }
+        left -= size
     }
 }

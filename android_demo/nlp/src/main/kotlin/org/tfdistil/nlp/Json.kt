@@ -15,6 +15,7 @@ internal class Json private constructor(
 ) {
     private var at = 0
     private var depth = 0
+    private var values = 0
 
     private fun document(): Any? {
         val value = value()
@@ -24,6 +25,7 @@ internal class Json private constructor(
 
     /** A value with the white space around it. */
     private fun value(): Any? {
+        if (++values > MOST_VALUES) fail("more than $MOST_VALUES values")
         skipSpace()
         val value =
             when (peek()) {
@@ -181,11 +183,16 @@ internal class Json private constructor(
     companion object {
         private const val MOST_NESTED = 100
 
-        /** @throws JsonException what is no JSON, or nested deeper than any file of ours. */
+        // Twice the largest tokenizers; a phone's app has memory for so much and not for ten times that.
+        private const val MOST_BYTES = 32 shl 20
+        private const val MOST_VALUES = 1 shl 20
+
+        /** @throws JsonException what is no JSON, or has more values or levels than any file of ours. */
         fun parse(text: String): Any? = Json(text).document()
 
         /** Reads UTF-8, from position to limit; the rest as of the other [parse]. */
         fun parse(bytes: ByteBuffer): Any? {
+            if (bytes.remaining() > MOST_BYTES) throw JsonException("${bytes.remaining()} bytes; expected at most $MOST_BYTES")
             val text =
                 try {
                     Charsets.UTF_8.newDecoder().decode(bytes.duplicate()).toString()
@@ -197,5 +204,5 @@ internal class Json private constructor(
     }
 }
 
-/** What is no JSON: [message] says where. */
+/** What is no JSON, or too much of it: [message] says where. */
 internal class JsonException(message: String, cause: Throwable? = null) : Exception(message, cause)

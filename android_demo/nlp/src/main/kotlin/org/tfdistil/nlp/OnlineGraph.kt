@@ -15,6 +15,14 @@ internal class OnlineGraph(
     private val graph: Graph,
 ) {
     private val signature = model.signatures.getValue("online")
+
+    init {
+        val bytes = (signature.inputs.values + signature.outputs.values).sumOf { it.bytes.toLong() }
+        if (bytes > MOST_BYTES) {
+            throw ModelFileException("the signature 'online' takes and gives $bytes bytes; expected at most $MOST_BYTES. Export the model again")
+        }
+    }
+
     private val inputs = signature.inputs.mapValues { (name, tensor) -> input(name, tensor) }
     private val outputs = model.task.outputs.map { output(it, model) }
     private val buffers =
@@ -104,7 +112,7 @@ internal class OnlineGraph(
     ): Tensor {
         val tensor =
             signature.outputs[name]
-                ?: throw ModelFileException("the graph has no output ${Fields.shown(name)}, only ${signature.outputs.keys}")
+                ?: throw ModelFileException("the graph has no output ${Fields.shown(name)}, only ${Fields.shown(signature.outputs.keys)}")
         if (tensor.shape != shape) throw ModelFileException("the graph gives ${Fields.shown(name)} as $tensor; expected the shape $shape")
         return tensor
     }
@@ -143,11 +151,11 @@ internal class OnlineGraph(
                     ElementType.INT16 -> buffer.getShort(2 * at).toInt()
                     ElementType.INT32 -> buffer.getInt(4 * at)
                 }
-            return (integer.toFloat() - tensor.zeroPoint.toFloat()) * tensor.scale
+            return finite((integer.toFloat() - tensor.zeroPoint.toFloat()) * tensor.scale)
         }
 
         private fun finite(value: Float): Float {
-            if (value.isNaN() || value.isInfinite()) throw ModelFileException("the graph gives logits for '$name' that are no finite numbers")
+            if (value.isNaN() || value.isInfinite()) throw ModelFileException("the graph gives logits for ${Fields.shown(name)} that are no finite numbers")
             return value
         }
     }
@@ -185,5 +193,10 @@ internal class OnlineGraph(
                 }
             return Values(Scores(mean, labels), null)
         }
+    }
+
+    private companion object {
+        // A window of 512 positions with a thousand labels takes 2 MiB of them.
+        const val MOST_BYTES = 64L shl 20
     }
 }

@@ -31,7 +31,7 @@ public class Tensor internal constructor(
     /** Bytes of the whole tensor. */
     public val bytes: Int get() = shape.fold(type.bytes) { product, size -> product * size }
 
-    override fun toString(): String = "$type$shape"
+    override fun toString(): String = "$type${Fields.shown(shape)}"
 }
 
 /**
@@ -80,7 +80,7 @@ public class Signature internal constructor(
                 val given = model.tables(7).associateBy { it.text(2) }
                 val subgraphs = model.tables(2)
                 sizes.names.associateWith { name ->
-                    val found = given[name] ?: throw ModelFileException("the graph has no signature ${Fields.shown(name)}, only ${given.keys}")
+                    val found = given[name] ?: throw ModelFileException("the graph has no signature ${Fields.shown(name)}, only ${Fields.shown(given.keys)}")
                     val size = sizes.fields(name)
                     Signature(
                         name,
@@ -115,7 +115,7 @@ public class Signature internal constructor(
                     ?: throw ModelFileException("${Fields.shown(name)} of the graph has an element type that this version does not know")
             val bytes = shape.fold(type.bytes.toLong()) { product, size -> minOf(product * size, MOST_BYTES + 1L) }
             if (shape.any { it < 1 } || bytes > MOST_BYTES) {
-                throw ModelFileException("${Fields.shown(name)} of the graph has the shape $shape; expected at most $MOST_BYTES bytes")
+                throw ModelFileException("${Fields.shown(name)} of the graph has the shape ${Fields.shown(shape)}; expected at most $MOST_BYTES bytes")
             }
             val quantization = table.table(4)
             return Tensor(

@@ -18,7 +18,7 @@ internal fun interface Splitter {
                 "unicode" -> UnicodeSplitter
                 "whitespace" -> WhitespaceSplitter
                 else -> throw ModelFileException(
-                    "unknown word splitter '$kind'; this version knows unicode and whitespace. Update the app",
+                    "unknown word splitter ${Fields.shown(kind)}; this version knows unicode and whitespace. Update the app",
                 )
             }
     }
