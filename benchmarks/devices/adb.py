@@ -18,6 +18,9 @@ STATES = {
 }
 """What ``adb devices`` says of a device that cannot be used, in words."""
 
+PATIENCE = 120.0
+"""Seconds that a command on a device may take; copying and installing may take longer."""
+
 
 class Adb:
     """One device.
@@ -43,6 +46,19 @@ class Adb:
             raise DeviceError(f"{self.serial}: adb {arguments[0]}: {_last(done)}")
         return done.stdout.decode(errors="replace")
 
+    def check(self) -> None:
+        """Make sure that the device is still there.
+
+        Raises:
+            DeviceError: it is not.
+        """
+        try:
+            state = self.run("get-state").strip()
+        except DeviceError as error:
+            raise DeviceError(f"{self.serial} is gone: {error}") from error
+        if state != "device":
+            raise DeviceError(f"{self.serial} is gone: it is {state!r}")
+
     def shell(self, *command: str) -> str:
         """A command on the device; what it wrote.
 
@@ -56,12 +72,13 @@ class Adb:
         return self._call(("shell", *command)).returncode == 0
 
     def _call(self, arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[bytes]:
-        return _adb("-s", self.serial, *map(str, arguments))
+        patience = None if arguments[0] in ("push", "install") else PATIENCE
+        return _adb("-s", self.serial, *map(str, arguments), patience=patience)
 
 
 def _devices() -> dict[str, str]:
     """Serial to state."""
-    done = _adb("devices")
+    done = _adb("devices", patience=PATIENCE)
     if done.returncode:
         raise DeviceError(f"adb devices failed: {_last(done)}")
     lines = done.stdout.decode(errors="replace").splitlines()
@@ -87,11 +104,17 @@ def _choose(devices: dict[str, str], serial: str | None) -> str:
     return chosen
 
 
-def _adb(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _adb(*arguments: str, patience: float | None) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            ["adb", *arguments], stdin=subprocess.DEVNULL, capture_output=True, check=False
+            ["adb", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=patience,
         )
+    except subprocess.TimeoutExpired as error:
+        raise DeviceError(f"adb {' '.join(arguments)[:80]}: no answer in {patience:g} s") from error
     except FileNotFoundError as error:
         raise DeviceError("adb is missing; it is Debian's package adb") from error
 

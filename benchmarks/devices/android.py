@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tfdistil.benchmarks.devices.adb import Adb
 from tfdistil.benchmarks.devices.device import Device, Job, Option, Screen
+from tfdistil.benchmarks.devices.undo import taken_back, whole
 from tfdistil.errors import DeviceError, RecipeError
 
 APP = "org.tfdistil.demo"
@@ -21,7 +19,7 @@ ACTIVITY = f"{APP}/.BenchmarkActivity"
 APK = Path("android_demo/app/target/apk/tfdistil-demo.apk")
 """Where ``make android`` leaves the app."""
 
-PUSHED = "/data/local/tmp/tfdistil"
+PUSHED = "/data/local/tmp"
 INSIDE = "files/benchmark"
 """The folder of the app, below its own, that it reads models from and writes results to."""
 
@@ -62,25 +60,24 @@ class Android(Device):
         files = job.files(screen)
         token = f"tfdistil-{secrets.token_hex(4)}"
         places = {f"{token}-{n}.tflite": name for n, name in enumerate(files)}
-        with ExitStack() as restore:
-
-            def afterwards(*command: str) -> None:
-                restore.callback(_quietly, adb.run, *command)
-
-            with _whole():
+        with taken_back(adb, screen) as afterwards:
+            with whole():
                 self._install(adb, afterwards, screen)
-            afterwards("shell", "rm", "-rf", PUSHED)
-            inside = [f"{INSIDE}/{name}" for name in (*places, f"{token}.json")]
+            afterwards("shell", "rm", "-f", *(f"{PUSHED}/{place}" for place in places))
+            results = (f"{token}.json", f"{token}.json.part")
+            inside = [f"{INSIDE}/{name}" for name in (*places, *results)]
             afterwards("shell", "run-as", APP, "rm", "-f", *inside)
             afterwards("shell", "am", "force-stop", APP)
             adb.shell("run-as", APP, "mkdir", "-p", INSIDE)
-            adb.shell("mkdir", "-p", PUSHED)
             for place, name in places.items():
                 screen(f"  {name} to {adb.serial}")
-                adb.run("push", files[name], f"{PUSHED}/{place}")
-                adb.shell("run-as", APP, "cp", f"{PUSHED}/{place}", f"{INSIDE}/{place}")
+                # By a whole path: one that begins with a dash would be an option of adb.
+                adb.run("push", files[name].resolve(), f"{PUSHED}/{place}")
+                with whole():
+                    adb.shell("run-as", APP, "cp", f"{PUSHED}/{place}", f"{INSIDE}/{place}")
             screen(f"  timing on {adb.serial}; leave it alone")
-            said = adb.shell("am", "start", "-W", "-n", ACTIVITY, *_extras(job, token, places))
+            with whole():
+                said = adb.shell("am", "start", "-W", "-n", ACTIVITY, *_extras(job, token, places))
             if "Error" in said:
                 raise DeviceError(f"{adb.serial}: {said.strip().splitlines()[-1]}")
             return _read(_result(adb, token), places)
@@ -100,7 +97,7 @@ class Android(Device):
             )
         screen(f"  {apk.name} to {adb.serial}")
         afterwards("uninstall", APP)
-        adb.run("install", "-t", apk)
+        adb.run("install", "-t", apk.resolve())
 
 
 def _extras(job: Job, token: str, places: Mapping[str, str]) -> list[str]:
@@ -124,6 +121,7 @@ def _result(adb: Adb, token: str) -> dict[str, Any]:
         if adb.succeeds("run-as", APP, "test", "-f", file):
             break
         if not alive:
+            adb.check()
             raise DeviceError(f"{adb.serial}: {APP} ended without a result; see `adb logcat`")
         time.sleep(POLL_SECONDS)
     text = adb.run("exec-out", "run-as", APP, "cat", file)
@@ -131,6 +129,8 @@ def _result(adb: Adb, token: str) -> dict[str, Any]:
         found = json.loads(text)
     except ValueError as error:
         raise DeviceError(f"{adb.serial}: {APP} gave no JSON: {text[:80]!r}") from error
+    if not isinstance(found, dict):
+        raise DeviceError(f"{adb.serial}: {APP} gave no JSON object: {text[:80]!r}")
     if "error" in found:
         raise DeviceError(f"{adb.serial}: {found['error']}")
     return found
@@ -161,22 +161,3 @@ def _read(found: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, Any]
         "protocol": protocol,
         "environment": environment,
     }
-
-
-def _quietly(run: Callable[..., str], *command: str) -> None:
-    """Put something back as far as the device lets us; Ctrl-C does not stop it."""
-    with _whole(), suppress(DeviceError):
-        run(*command)
-
-
-@contextmanager
-def _whole() -> Iterator[None]:
-    """Ctrl-C, here and in programs that are started, counts when the block is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

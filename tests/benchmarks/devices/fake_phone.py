@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tfdistil.benchmarks.latency import Protocol, measure
@@ -43,6 +44,7 @@ class FakePhone:
         services: all that adb asked for, in order.
         play: what the app does when it is started: the extras to the content of its result, None
             where it dies.
+        heard: called when adb has asked for something, before it is done.
     """
 
     def __init__(
@@ -53,13 +55,19 @@ class FakePhone:
         self.files: dict[str, bytes] = {}
         self.services: list[str] = []
         self.play: Callable[[dict[str, str]], str | None] = self.benchmark
+        self.heard: Callable[[], None] = lambda: None
+        self._connections: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
         threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self) -> None:
-        """Hang up."""
+        """Hang up, as one that is unplugged."""
         self._server.close()
+        for connection in self._connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)  # also where a thread waits for more
+            connection.close()
 
     def benchmark(self, extras: dict[str, str]) -> str | None:
         """The app's result: the real measurement, with what the app has no figures for left out."""
@@ -80,6 +88,7 @@ class FakePhone:
                 connection, _ = self._server.accept()
             except OSError:
                 return
+            self._connections.append(connection)
             threading.Thread(target=_Transport(self, connection).serve, daemon=True).start()
 
     def shell(self, command: str) -> tuple[int, str]:
@@ -169,6 +178,7 @@ class _Transport:
                 stream = self.streams[first] = _Stream(self, first)
                 service = data.rstrip(b"\0").decode()
                 self.phone.services.append(service)
+                self.phone.heard()
                 threading.Thread(target=stream.serve, args=[service], daemon=True).start()
             elif name == b"OKAY" and first in self.streams:
                 self.streams[first].ready.release()
@@ -182,7 +192,7 @@ class _Transport:
         """A packet to adb. Streams have adb's number on both sides."""
         code = _code(name)
         header = HEADER.pack(code, first, second, len(data), 0, code ^ 0xFFFFFFFF)
-        with self.lock:
+        with self.lock, suppress(OSError):  # who is unplugged says nothing more
             self.connection.sendall(header + data)
 
     def _exactly(self, size: int) -> bytes:

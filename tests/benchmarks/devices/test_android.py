@@ -16,6 +16,7 @@ import pytest
 
 from tests.benchmarks.devices.fake_phone import APP, FakePhone
 from tfdistil.benchmarks import cli
+from tfdistil.benchmarks.devices import adb as adb_module
 from tfdistil.benchmarks.devices import android
 
 QUICK = ["--queries", "4", "--batches", "2", "--rounds", "2"]
@@ -126,9 +127,25 @@ def test_a_phone_with_the_app_keeps_it_and_its_files(phones, student_file, capsy
 
 
 @needs_adb
+def test_models_of_any_name_and_the_files_of_others(phones, student_file, shape_file, tmp_path):
+    phone = phones(installed=True)
+    others = {"/data/local/tmp/tfdistil/mine.tflite": b"1", "/data/local/tmp/student.tflite": b"2"}
+    phone.files |= others
+    names = ["-rf", """it's "my"; $(reboot) model – ü"""]
+    for name, file in zip(names, [student_file, shape_file], strict=True):
+        shutil.copy(file, tmp_path / f"{name}.tflite")
+    out = tmp_path / "out.json"
+    models = [f"./{name}.tflite" for name in names]
+    assert cli.main([*models, "--device", "android", "--json", str(out), *QUICK]) == 0
+    assert [m["name"] for m in json.loads(out.read_text())["models"]] == names
+    assert phone.files == others
+
+
+@needs_adb
 @pytest.mark.parametrize(
     ("result", "says"),
     [
+        ("[1]", "gave no JSON object: '[1]'"),
         ('{"error": "no signature of one row"}', "no signature of one row"),
         ("{", "gave no JSON: '{'"),
         ('{"models": [], "ratios": {}}', "is of another version: its result has no 'protocol'"),
@@ -190,3 +207,46 @@ def test_ctrl_c_puts_the_phone_back(phones, student_file, apk):
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: adb is told, too
     assert process.wait(60) == 130
     assert (phone.files, phone.installed, phone.running) == ({}, False, False)
+
+
+@needs_adb
+def test_a_phone_that_is_unplugged(phones, student_file, apk, capsys):
+    phone = phones()
+
+    def unplugged(extras: dict[str, str]) -> None:
+        time.sleep(1)
+        phone.close()
+
+    phone.play = unplugged
+    assert cli.main([str(student_file), "--device", "android", "--apk", str(apk)]) == 2
+    said = capsys.readouterr().err
+    assert f"tfdistil-benchmark: {phone.address} is gone: " in said
+    commands = said.partition("put it back with\n")[2].splitlines()[:-1]
+    for command in commands:  # what the user is told works
+        assert command.startswith(f"    adb -s {phone.address} ")
+        phone.shell(command.partition(" shell ")[2] or "cmd package uninstall")
+    assert (phone.files, phone.installed, phone.running) == ({}, False, False)
+
+
+@needs_adb
+def test_a_phone_that_hangs(phones, student_file, monkeypatch, capsys):
+    phone = phones(installed=True)
+    monkeypatch.setattr(adb_module, "PATIENCE", 2.0)
+    phone.heard = lambda: time.sleep(30)
+    assert "no answer in 2 s" in said_in_a_line(capsys, student_file, "--device", "android")
+
+
+@needs_adb
+def test_ctrl_c_at_every_point_puts_the_phone_back(phones, student_file, apk, capsys):
+    phone = phones()
+    command = [str(student_file), "--device", "android", "--apk", str(apk), *QUICK]
+    assert cli.main(command) == 0
+    for point in range(len(phone.services)):
+        phone.services.clear()
+        # To the process, not to a thread: another one than the main thread may be given it.
+        phone.heard = lambda at=point: (
+            os.kill(os.getpid(), signal.SIGINT) if len(phone.services) == at + 1 else None
+        )
+        assert cli.main(command) == 130, point
+        left = (phone.files, phone.installed, phone.running)
+        assert left == ({}, False, False), f"after Ctrl-C at {point}: {phone.services}"
