@@ -19,6 +19,7 @@ TRAIN = [
     "matplotlib>=3.9",
     "sentencepiece>=0.2",
 ]
+JAX = ["jax[cuda12]>=0.6,<1"]  # Keras on JAX, on NVIDIA's accelerators
 ANCHORS = ["python-crfsuite>=0.9.11", "scikit-learn>=1.5"]
 DEV = [
     "pytest>=8.3",
@@ -50,5 +51,10 @@ setup(
         ]
     },
     install_requires=RUNTIME,
-    extras_require={"train": TRAIN, "anchors": ANCHORS, "dev": TRAIN + ANCHORS + DEV},
+    extras_require={
+        "train": TRAIN,
+        "jax": JAX,
+        "anchors": ANCHORS,
+        "dev": TRAIN + ANCHORS + DEV,
+    },
 )

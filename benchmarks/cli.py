@@ -55,8 +55,12 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--batches", type=int, default=100, help="timed batch calls (default 100)")
     found.add_argument("--rounds", type=int, default=10, help="turns the models take (default 10)")
     found.add_argument("--threads", type=int, default=1, help="of the interpreter (default 1)")
-    found.add_argument("--batch", type=int, default=32, help="rows of a reference's batch")
-    found.add_argument("--length", type=int, default=32, help="positions of a reference's rows")
+    found.add_argument(
+        "--batch", type=int, default=32, help="rows of a reference's batch (default 32)"
+    )
+    found.add_argument(
+        "--length", type=int, default=32, help="positions of a reference's rows (default 32)"
+    )
     found.add_argument("--texts", type=Path, help="a text per line: also time text to labels")
     found.add_argument(
         "--cache",

@@ -18,6 +18,7 @@ COLUMNS = (
     "text ms",
     "cold",
     "load ms",
+    "memory",
     "peak RSS",
 )
 
@@ -68,6 +69,7 @@ def _row(model: Mapping[str, Any]) -> tuple[str, ...]:
         figure("text_ms", "p50", "{:.3f}"),
         figure("cold_text_ms", "p50", "{:.3f}"),
         figure("load_ms", None, "{:.1f}"),
+        megabytes("resident_bytes", ".1f"),
         megabytes("peak_rss_bytes", ".0f"),
     )
 

@@ -129,7 +129,14 @@ def measure_keras(
 
 
 def _backend() -> str:
-    import keras
+    try:
+        import keras
+    except ModuleNotFoundError as error:
+        if error.name != "jax":
+            raise
+        raise DeviceError(
+            "KERAS_BACKEND is jax, which needs `pip install 'tfdistil[jax]'`"
+        ) from error
 
     return keras.backend.backend()
 
@@ -244,7 +251,7 @@ class JaxBackend:
         for device in jax.devices():
             if device.platform != "cpu":
                 return device
-        raise DeviceError("JAX sees no accelerator; is jax[cuda12], or another, installed?")
+        raise DeviceError("JAX sees no accelerator; NVIDIA's need `pip install 'tfdistil[jax]'`")
 
     @staticmethod
     def placed(device: Any) -> Any:

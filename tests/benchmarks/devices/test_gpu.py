@@ -94,3 +94,19 @@ def test_models_of_a_run_and_a_shape(run_folder, backend):
             assert times["p50"] > 0
     assert found["ratios"]["teacher"]["batch"]["median"] > 0
     assert found["environment"]["backend"] == backend
+
+
+def test_jax_that_is_missing_is_named_with_its_extra(tmp_path):
+    (tmp_path / "model.json").touch()
+    hidden = "import sys; sys.modules['jax'] = None; "
+    path = [str(tmp_path), "--device", "gpu"]
+    command = f"from tfdistil.benchmarks import cli; sys.exit(cli.main({path}))"
+    done = subprocess.run(
+        [sys.executable, "-c", hidden + command],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "pip install 'tfdistil[jax]'" in done.stderr

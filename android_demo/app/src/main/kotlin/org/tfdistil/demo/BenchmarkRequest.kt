@@ -16,7 +16,7 @@ internal data class BenchmarkRequest(
 ) {
     companion object {
         const val DEFAULT_ID = "app"
-        private val NAME = Regex("[A-Za-z0-9._-]+")
+        private val NAME = Regex("[A-Za-z0-9._-]{1,100}")
 
         /** The id of an intent; null if it is no name for a file, or not given. */
         fun idOf(intent: Intent): String? = intent.getStringExtra("id")?.takeIf { NAME.matches(it) }
@@ -33,7 +33,9 @@ internal data class BenchmarkRequest(
                     .orEmpty()
                     .split(',')
                     .filter { it.isNotEmpty() }
-            for (name in models) require(NAME.matches(name)) { "models has '$name'; give names of files in files/benchmark" }
+            val id = intent.getStringExtra("id")
+            require(id == null || NAME.matches(id)) { "id is '${id?.take(100)}'; give up to 100 letters, digits, '.', '_' and '-'" }
+            for (name in models) require(NAME.matches(name)) { "models has '${name.take(100)}'; give names of files in files/benchmark" }
             val usual = Protocol()
             val queries = intent.getIntExtra("queries", usual.queries)
             val protocol =
@@ -44,7 +46,7 @@ internal data class BenchmarkRequest(
                     warmUp = intent.getIntExtra("warmup", usual.warmUp),
                     threads = intent.getIntExtra("threads", usual.threads),
                 )
-            return BenchmarkRequest(idOf(intent) ?: DEFAULT_ID, models, protocol)
+            return BenchmarkRequest(id ?: DEFAULT_ID, models, protocol)
         }
     }
 }

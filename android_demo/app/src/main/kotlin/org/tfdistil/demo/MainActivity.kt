@@ -131,7 +131,9 @@ class MainActivity : Activity() {
     private fun paste() {
         val clip = getSystemService(ClipboardManager::class.java).primaryClip
         val text = if (clip != null && clip.itemCount > 0) clip.getItemAt(0).coerceToText(this) else null
-        if (text.isNullOrEmpty()) session.tell(Notice(R.string.nothing_to_paste)) else replace(text.toString())
+        if (text.isNullOrEmpty()) return session.tell(Notice(R.string.nothing_to_paste))
+        replace(text.toString())
+        if (input.length() < text.length) session.tell(Notice(R.string.pasted_in_part, listOf(input.length().toString())))
     }
 
     private fun clear() {
@@ -141,7 +143,7 @@ class MainActivity : Activity() {
 
     private fun replace(text: String) {
         input.setText(text)
-        input.setSelection(text.length)
+        input.setSelection(input.length()) // of a long text only a part is there
     }
 
     private fun chooseModel() {

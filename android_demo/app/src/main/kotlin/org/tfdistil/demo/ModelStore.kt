@@ -40,9 +40,13 @@ internal class ModelStore(
         return if (copy.isFile) map(copy) else mapAsset(name)
     }
 
-    /** Opens a file from storage and keeps a copy of it, if it can be used. */
+    /**
+     * Opens a file from storage and keeps a copy of it, if it can be used. A model whose name is one in the
+     * app gets another.
+     */
     fun import(uri: Uri): Model {
-        val name = nameOf(uri)
+        val shown = nameOf(uri)
+        val name = if (shown in bundled()) "${shown.removeSuffix(".tflite")} (1).tflite" else shown
         val copy = File(context.cacheDir, "incoming.tflite")
         try {
             val input = context.contentResolver.openInputStream(uri) ?: throw FileNotFoundException(name)
@@ -57,7 +61,7 @@ internal class ModelStore(
         }
     }
 
-    /** What the app that has a file calls it. */
+    /** What the app that has a file calls it, as the name of a file here. */
     fun nameOf(uri: Uri): String {
         val columns = arrayOf(OpenableColumns.DISPLAY_NAME)
         val shown =
@@ -69,7 +73,8 @@ internal class ModelStore(
                 null
             }
         val name = shown ?: uri.lastPathSegment ?: uri.toString()
-        return name.substringAfterLast('/').ifEmpty { "model.tflite" }
+        val own = name.substringAfterLast('/').filterNot { it.isISOControl() || it.isSurrogate() }.takeLast(LONGEST_NAME)
+        return if (own.all { it == '.' }) "model.tflite" else own
     }
 
     private fun mapAsset(name: String): MappedByteBuffer =
@@ -80,6 +85,8 @@ internal class ModelStore(
         }
 
     companion object {
+        private const val LONGEST_NAME = 80 // in UTF-8 at most 240 bytes; file systems take 255
+
         /** Maps a whole file. */
         fun map(file: File): MappedByteBuffer =
             FileInputStream(file).use { it.channel.map(FileChannel.MapMode.READ_ONLY, 0, file.length()) }

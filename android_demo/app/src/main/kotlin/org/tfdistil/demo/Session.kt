@@ -76,12 +76,12 @@ internal class Session(
                 model = opened
                 latencies = Latencies()
                 val facts = ModelFacts.of(opened)
-                main.post {
+                post {
                     state = State(facts, state.question)
                     ask(state.question)
                 }
             }?.let { reason -> Notice(R.string.model_refused, listOf(name, reason)) }
-        if (notice != null) main.post { tell(notice) }
+        if (notice != null) post { tell(notice) }
     }
 
     private fun submit(
@@ -109,8 +109,13 @@ internal class Session(
     private fun show(
         number: Int,
         change: (State) -> State,
-    ) = main.post {
+    ) = post {
         if (number == latest.get()) state = change(state)
+    }
+
+    /** To the main thread; dropped if the session is closed by then: nothing can be asked any more. */
+    private fun post(action: () -> Unit) {
+        main.post { if (!worker.isShutdown) action() }
     }
 
     /** Null if all went well, or else the reason in words. A hostile file must not end the app. */
@@ -123,6 +128,8 @@ internal class Session(
         } catch (error: IOException) {
             error.toString()
         } catch (error: RuntimeException) {
+            error.toString()
+        } catch (error: OutOfMemoryError) {
             error.toString()
         }
 

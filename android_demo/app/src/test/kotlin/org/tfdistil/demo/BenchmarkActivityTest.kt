@@ -40,6 +40,7 @@ class BenchmarkActivityTest {
         val first = models.getJSONObject(0)
         assertEquals(File(folder, "bilstm.tflite").length(), first.getLong("bytes"))
         assertTrue(first.getLong("parameters") in 100_000..first.getLong("bytes"))
+        assertTrue(first.getLong("resident_bytes") in 0..1_000_000_000)
         val online = first.getJSONObject("online_ms")
         assertEquals(1, online.getInt("batch"))
         assertEquals(32, online.getInt("length"))
@@ -62,6 +63,19 @@ class BenchmarkActivityTest {
         assertTrue(error("broken.tflite").contains("TensorFlow Lite does not load it"))
         assertTrue(error("../secret.tflite").contains("give names of files in files/benchmark"))
         assertTrue(run(intent("bilstm.tflite").putExtra("threads", 0)).getString("error").contains("give 1 to 256"))
+        for (number in listOf("queries", "batches", "rounds", "warmup")) {
+            val said = run(intent("bilstm.tflite").putExtra(number, Int.MAX_VALUE)).getString("error")
+            assertTrue(said, said.startsWith("$number is 2147483647; give"))
+        }
+        assertTrue(error("..").contains("is not in files/benchmark"))
+    }
+
+    @Test
+    fun `an id that is no name of a file is said where the app's own result would be`() {
+        for (id in listOf("../secret", "x".repeat(300), "")) {
+            val said = run(intent("bilstm.tflite").putExtra("id", id), File(folder, "app.json")).getString("error")
+            assertTrue(said, said.startsWith("id is '"))
+        }
     }
 
     @Test
@@ -91,14 +105,16 @@ class BenchmarkActivityTest {
             .putExtra("rounds", 2)
             .putExtra("warmup", 1)
 
-    private fun run(intent: Intent): JSONObject {
-        val file = File(folder, "token-1.json")
+    private fun run(
+        intent: Intent,
+        file: File = File(folder, "token-1.json"),
+    ): JSONObject {
         file.delete()
         Robolectric.buildActivity(BenchmarkActivity::class.java, intent).use { controller ->
             controller.setup()
             Phone.until("the result") { file.isFile }
         }
-        assertFalse(File(folder, "token-1.json.part").exists())
+        assertFalse(File(file.path + ".part").exists())
         return JSONObject(file.readText())
     }
 }

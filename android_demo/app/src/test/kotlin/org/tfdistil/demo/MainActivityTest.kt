@@ -14,9 +14,12 @@ import org.junit.Assert.assertTrue
 import org.junit.Test
 import org.junit.runner.RunWith
 import org.robolectric.RobolectricTestRunner
+import org.robolectric.RuntimeEnvironment
 import org.robolectric.Shadows.shadowOf
 import org.robolectric.shadows.ShadowAlertDialog
+import org.robolectric.shadows.ShadowLooper
 import java.io.File
+import java.util.concurrent.TimeUnit
 
 @RunWith(RobolectricTestRunner::class)
 class MainActivityTest {
@@ -164,6 +167,73 @@ class MainActivityTest {
             assertTrue(screen.text(R.id.latest).isNotEmpty())
             assertFalse(screen.shown(R.id.notice))
         }
+    }
+
+    @Test
+    fun `a megabyte is cut, and that is said`() {
+        Screen().use { screen ->
+            val clipboard = screen.activity.getSystemService(ClipboardManager::class.java)
+            clipboard.setPrimaryClip(ClipData.newPlainText("", "wake me up ".repeat(100_000)))
+            screen.view(R.id.paste).performClick()
+            assertEquals(20_000, screen.input.length())
+            assertTrue(screen.text(R.id.notice_text).contains("the first 20000 characters"))
+            Phone.until("an answer") { screen.text(R.id.latest).isNotEmpty() }
+        }
+    }
+
+    @Test
+    fun `leaving while a model is opened ends quietly`() {
+        repeat(5) {
+            Screen().use { screen ->
+                val models = ModelStore(screen.activity)
+                val session = Session(models)
+                var told = 0
+                session.observer = { told++ }
+                session.open(models.bundled().first())
+                Thread.sleep(20L * it)
+                session.close()
+                Thread.sleep(500)
+                ShadowLooper.idleMainLooper(1, TimeUnit.SECONDS)
+                assertEquals(1, told)
+            }
+        }
+    }
+
+    @Test
+    fun `two models chosen quickly, the last one answers`() {
+        Screen().use { screen ->
+            screen.enter("play some jazz")
+            val names = ModelStore(screen.activity).bundled()
+            for (which in listOf(1, 0, 1)) {
+                screen.view(R.id.change_model).performClick()
+                shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(which)
+            }
+            Phone.until("the last model, and its answer") {
+                screen.text(R.id.model_name) == names[1] && screen.text(R.id.latest).contains("latest text")
+            }
+            val expected = ModelStore(screen.activity).open(names[1]).use { it.answer(Question("play some jazz", "")) }
+            assertEquals(expected.label, screen.text(R.id.label))
+        }
+    }
+
+    @Test
+    fun `a model from storage does not hide one of the app`() {
+        Screen().use { screen ->
+            val models = ModelStore(screen.activity)
+            val file = File(screen.activity.cacheDir, "bilstm.tflite")
+            screen.activity.assets.open("pqrnn.tflite").use { input -> file.outputStream().use(input::copyTo) }
+            assertEquals("bilstm (1).tflite", models.import(Uri.fromFile(file)).use { it.name })
+            val sizes = listOf("pqrnn.tflite", "bilstm (1).tflite").map { name -> models.open(name).use { it.file.size } }
+            assertEquals(sizes[0], sizes[1])
+            assertTrue(models.open("bilstm.tflite").use { it.file.size } != sizes[1])
+        }
+    }
+
+    @Test
+    fun `a name of another app is a name of a file here`() {
+        val models = ModelStore(RuntimeEnvironment.getApplication())
+        val names = listOf("..", "", "x".repeat(300) + ".tflite", "a\u0000b\nc.tflite").map { models.nameOf(Uri.Builder().scheme("file").appendPath(it).build()) }
+        assertEquals(listOf("model.tflite", "model.tflite", "x".repeat(73) + ".tflite", "abc.tflite"), names)
     }
 
     @Test

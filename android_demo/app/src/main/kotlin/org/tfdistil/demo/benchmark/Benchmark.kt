@@ -15,6 +15,7 @@ internal typealias Progress = (Part, String, Int, Int) -> Unit
  * @property file its name on disk.
  * @property onlineShape of the signature with the fewest rows, which [online] is of.
  * @property batchShape of the one with the most rows; null, as [batch], if there is only one.
+ * @property residentBytes memory that the process took for it; null if the phone does not tell.
  * @property text from a text to its labels; null for a file without what it takes.
  */
 internal class Measurement(
@@ -23,6 +24,7 @@ internal class Measurement(
     val bytes: Long,
     val parameters: Long,
     val loadMs: Double,
+    val residentBytes: Long?,
     val onlineShape: Shape,
     val online: Timing,
     val batchShape: Shape?,
@@ -73,6 +75,7 @@ internal fun measure(
                 bytes = model.bytes.capacity().toLong(),
                 parameters = model.parameters,
                 loadMs = model.loadMs,
+                residentBytes = model.residentBytes,
                 onlineShape = model.shapes.first(),
                 online = onlineTimes.getValue(model.name),
                 batchShape = model.shapes.last().takeIf { model.name in batchTimes },

@@ -20,10 +20,14 @@ internal data class Protocol(
     val seed: Int = 0,
 ) {
     init {
-        require(queries >= 1) { "queries is $queries; give 1 or more" }
-        require(batches >= 1) { "batches is $batches; give 1 or more" }
-        require(rounds >= 1) { "rounds is $rounds; give 1 or more" }
-        require(warmUp >= 0) { "warmup is $warmUp; give 0 or more" }
+        require(queries in 1..MOST_CALLS) { "queries is $queries; give 1 to $MOST_CALLS" }
+        require(batches in 1..MOST_CALLS) { "batches is $batches; give 1 to $MOST_CALLS" }
+        require(rounds in 1..MOST_CALLS) { "rounds is $rounds; give 1 to $MOST_CALLS" }
+        require(warmUp in 0..MOST_CALLS) { "warmup is $warmUp; give 0 to $MOST_CALLS" }
         require(threads in 1..256) { "threads is $threads; give 1 to 256" }
+    }
+
+    private companion object {
+        const val MOST_CALLS = 1_000_000 // each time of a call is kept
     }
 }

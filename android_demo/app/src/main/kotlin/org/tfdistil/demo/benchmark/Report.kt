@@ -35,6 +35,7 @@ private fun modelJson(model: Measurement) =
         .put("text_ms", orNull(model.text?.let(::timingJson)))
         .put("cold_text_ms", JSONObject.NULL)
         .put("load_ms", model.loadMs)
+        .put("resident_bytes", orNull(model.residentBytes))
 
 private fun timingJson(timing: Timing) =
     JSONObject()

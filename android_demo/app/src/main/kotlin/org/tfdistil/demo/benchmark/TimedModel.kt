@@ -46,6 +46,9 @@ internal class TimedModel(
     /** From the mapped file to the end of the first call, in milliseconds. */
     val loadMs: Double
 
+    /** What the process has more in memory after a call of every signature than before the file; null if unknown. */
+    val residentBytes: Long?
+
     /** Smallest batch first. */
     val shapes: List<Shape>
 
@@ -53,6 +56,7 @@ internal class TimedModel(
     val pipeline: Pipeline?
 
     init {
+        val before = residentBytes()
         val start = System.nanoTime()
         interpreter = TfliteGraph.interpreter(bytes, protocol.threads)
         constants = Constants(bytes)
@@ -60,6 +64,9 @@ internal class TimedModel(
         if (shapes.isEmpty()) throw ModelFileException("$name has no signatures; convert it with some to time it")
         caller(shapes.first(), 1)(0)
         loadMs = (System.nanoTime() - start) / 1e6
+        for (shape in shapes.drop(1)) caller(shape, 1)(0)
+        val after = residentBytes()
+        residentBytes = if (before != null && after != null) maxOf(0, after - before) else null
         pipeline = pipeline()
     }
 
