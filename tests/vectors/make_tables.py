@@ -3,12 +3,13 @@
 ``python -m tests.vectors.make_tables``
 
 A phone's Unicode is older or newer than Python's, so the module asks these tables instead. Those of
-BERT's tokenizer are what the library ``tokenizers`` does with each code point, asked of itself.
+the tokenizers are what the library ``tokenizers`` does with each code point, asked of itself.
 """
 
 from __future__ import annotations
 
 import re
+import struct
 import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -46,6 +47,17 @@ def tables() -> dict[str, dict[str, str]]:
             "STRIPPED": _mapped(normalizers.BertNormalizer(False, False, True, False)),
             "SEPARATORS": _ranges(c for c in CODES if len(_cut(c)) == 2),
             "PUNCTUATION": _ranges(c for c in CODES if len(_cut(c)) == 3),
+        },
+        "ClusterTables": {
+            "EXTENDS": _ranges(c for c in CODES if _is_one(f"a{chr(c)}")),
+            "PRECEDES": _ranges(c for c in CODES if _is_one(f"{chr(c)}a")),
+            # Those of four bytes do not matter: with a mark they have more than five.
+            "CONTROLS": _ranges(c for c in CODES if c < 0x10000 and not _is_one(f"{chr(c)}\u0301")),
+        },
+        "ByteLevelTables": {
+            "LETTERS": _ranges(c for c in CODES if _joins("a", c)),
+            "NUMBERS": _ranges(c for c in CODES if _joins("1", c)),
+            "SPACES": _ranges(c for c in CODES if _joins("\t", c)),
         },
     }
 
@@ -144,6 +156,32 @@ def _chinese(code: int) -> bool:
 
 def _cut(code: int) -> list[object]:
     return _BERT.pre_tokenize_str(f"a{chr(code)}b")
+
+
+def _shortest_rules() -> normalizers.Normalizer:
+    """Turns each cluster of at most five bytes into one ``X``, and each code point of longer ones.
+
+    In its double array every first byte is a key, so that the rule of a cluster is that of its
+    first byte, and the rest of the cluster vanishes.
+    """
+    units = [256 << 10] + [0] * 767
+    for byte in range(1, 256):
+        units[256 + byte] = (256 + byte ^ 512) << 10 | 1 << 8 | byte
+    trie = struct.pack("<768I", *units)
+    charsmap = struct.pack("<I", len(trie)) + trie + b"X\0"
+    return normalizers.Precompiled(charsmap)
+
+
+_CLUSTERS = _shortest_rules()
+_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False)
+
+
+def _is_one(text: str) -> bool:
+    return _CLUSTERS.normalize_str(text) == "X"
+
+
+def _joins(before: str, code: int) -> bool:
+    return len(_BYTES.pre_tokenize_str(before + chr(code))) == 1
 
 
 def _mapped(normalizer: normalizers.Normalizer) -> str:

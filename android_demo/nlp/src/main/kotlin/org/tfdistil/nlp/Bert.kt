@@ -68,19 +68,11 @@ internal object BertPreTokenizer : PreTokenizer {
         for (at in 0 until from.size) {
             val kind = BertCharacters.kind(from[at])
             val alone = kind and BertCharacters.PUNCTUATION != 0
-            if (alone || kind and BertCharacters.SEPARATOR != 0) end(to, ends)
+            if (alone || kind and BertCharacters.SEPARATOR != 0) endPart(to, ends)
             if (kind and BertCharacters.SEPARATOR == 0) to.add(from[at])
-            if (alone) end(to, ends)
+            if (alone) endPart(to, ends)
         }
-        end(to, ends)
-    }
-
-    private fun end(
-        to: IntList,
-        ends: IntList,
-    ) {
-        val before = if (ends.size == 0) 0 else ends[ends.size - 1]
-        if (to.size > before) ends.add(to.size)
+        endPart(to, ends)
     }
 }
 

@@ -34,7 +34,7 @@ internal class FeaturizerFiles(
         val alignment = if ("alignment" in settings) settings.text("alignment") else "first"
         if (alignment != "first" && alignment != "x") settings.fail("has the alignment ${Fields.shown(alignment)}; expected first or x")
         return SubwordFeaturizer(
-            TokenizerFile.read(file("tokenizer.json")),
+            TokenizerFile.read(file("tokenizer.json", ::libraryDecimal)),
             SubwordFeaturizer.Settings(
                 length,
                 overlap(length - 2),
@@ -48,9 +48,12 @@ internal class FeaturizerFiles(
         )
     }
 
-    private fun file(name: String): Fields {
+    private fun file(
+        name: String,
+        decimal: (String) -> Double = String::toDouble,
+    ): Fields {
         val content = assets[name] ?: settings.fail("needs $name; it is missing. Export the model again")
-        return Fields.parse(content, name)
+        return Fields.parse(content, name, decimal)
     }
 
     private fun maxLength(shortest: Int): Int = settings.number("max_length", shortest..Int.MAX_VALUE)

@@ -50,6 +50,10 @@ internal class Fields(
         return fields.names.associateWith { fields.text(it) }
     }
 
+    /** Objects of a list. */
+    fun objects(name: String): List<Fields> =
+        list(name).mapIndexed { at, value -> asFields(value, "$where.$name[$at]") ?: fail("has '$name': ${shown(value)} at $at; expected an object") }
+
     fun fail(what: String): Nothing = throw ModelFileException("$where $what")
 
     private fun <T : Any> value(
@@ -75,15 +79,17 @@ internal class Fields(
         /**
          * Reads a file that holds one object.
          *
+         * @param decimal reads numbers that are not whole.
          * @throws ModelFileException no JSON, too much of it, or another value.
          */
         fun parse(
             bytes: ByteBuffer,
             file: String,
+            decimal: (String) -> Double = String::toDouble,
         ): Fields {
             val value =
                 try {
-                    Json.parse(bytes)
+                    Json.parse(bytes, decimal)
                 } catch (error: JsonException) {
                     throw ModelFileException("$file cannot be read as JSON: ${error.message}. Copy the file again", error)
                 }

@@ -24,9 +24,27 @@ internal class IntList {
         values[size++] = value
     }
 
+    /** Appends those of [other] from [from] to [until], the latter not included. */
+    fun addAll(
+        other: IntList,
+        from: Int = 0,
+        until: Int = other.size,
+    ) {
+        for (at in from until until) add(other[at])
+    }
+
     /** Drops all but the first [size]. */
     fun truncate(size: Int) {
         this.size = size
+    }
+
+    /** Has [size] numbers from now on, all of them [value]. */
+    fun fill(
+        size: Int,
+        value: Int,
+    ) {
+        clear()
+        repeat(size) { add(value) }
     }
 
     /** Numbers [from] to [until], the latter not included, into an array. */

@@ -12,6 +12,7 @@ import java.nio.charset.CharacterCodingException
  */
 internal class Json private constructor(
     private val text: String,
+    private val decimal: (String) -> Double,
 ) {
     private var at = 0
     private var depth = 0
@@ -146,7 +147,7 @@ internal class Json private constructor(
             digits()
         }
         val digits = text.substring(start, at)
-        val number = (if (whole) digits.toLongOrNull() else null) ?: digits.toDouble()
+        val number = (if (whole) digits.toLongOrNull() else null) ?: decimal(digits)
         if (number is Double && number.isInfinite()) fail("a number beyond all bounds")
         return number
     }
@@ -187,11 +188,20 @@ internal class Json private constructor(
         private const val MOST_BYTES = 32 shl 20
         private const val MOST_VALUES = 1 shl 20
 
-        /** @throws JsonException what is no JSON, or has more values or levels than any file of ours. */
-        fun parse(text: String): Any? = Json(text).document()
+        /**
+         * @param decimal reads numbers that are no `Long`.
+         * @throws JsonException what is no JSON, or has more values or levels than any file of ours.
+         */
+        fun parse(
+            text: String,
+            decimal: (String) -> Double = String::toDouble,
+        ): Any? = Json(text, decimal).document()
 
         /** Reads UTF-8, from position to limit; the rest as of the other [parse]. */
-        fun parse(bytes: ByteBuffer): Any? {
+        fun parse(
+            bytes: ByteBuffer,
+            decimal: (String) -> Double = String::toDouble,
+        ): Any? {
             if (bytes.remaining() > MOST_BYTES) throw JsonException("${bytes.remaining()} bytes; expected at most $MOST_BYTES")
             val text =
                 try {
@@ -199,7 +209,7 @@ internal class Json private constructor(
                 } catch (error: CharacterCodingException) {
                     throw JsonException("bytes that are no UTF-8", error)
                 }
-            return parse(text)
+            return parse(text, decimal)
         }
     }
 }

@@ -11,7 +11,7 @@ internal fun interface Normalizer {
 
 /** Cuts a word into parts, each of which the vocabulary sees by itself. */
 internal fun interface PreTokenizer {
-    /** Appends to [to] the code points that are left of [from], and to [ends] where each part of them ends. */
+    /** Appends to [to] the code points that are left of [from], which is not empty, and to [ends] where each part of them ends. */
     fun cut(
         from: IntList,
         to: IntList,
@@ -57,6 +57,7 @@ internal class Tokenizer(
         ends.clear()
         given.addText(text, start, end)
         normalizer.normalize(given, normalized)
+        if (normalized.size == 0) return
         preTokenizer.cut(normalized, parts, ends)
         var from = 0
         for (part in 0 until ends.size) {

@@ -75,12 +75,27 @@ class ModelFileTest {
     @Test
     fun foreignTokenizersAreRefusedByName() {
         val file = (Vectors.items("subwords-tokenizers").single() as Map<*, *>)["tokenizer"] as Map<*, *>
+        val splitter = mapOf("type" to "WhitespaceSplit")
+        val metaspace = mapOf("type" to "Metaspace", "replacement" to "_", "prepend_scheme" to "first", "split" to true)
         val cases =
             listOf(
-                ("model" to mapOf("type" to "Unigram")) to "of the type 'Unigram'; this version knows WordPiece",
-                ("normalizer" to mapOf("type" to "Precompiled")) to "of the type 'Precompiled'; this version knows BertNormalizer",
-                ("pre_tokenizer" to mapOf("type" to "Metaspace")) to "of the type 'Metaspace'; this version knows BertPreTokenizer",
-                ("pre_tokenizer" to null) to "has no pre_tokenizer",
+                ("model" to mapOf("type" to "WordLevel")) to "of the type 'WordLevel'; this version knows BPE, Unigram, WordPiece",
+                ("model" to mapOf("type" to "Unigram", "vocab" to listOf(listOf("a")))) to "has [a] at 0; expected a piece and its score",
+                ("model" to mapOf("type" to "Unigram", "vocab" to listOf(listOf("a", 0L)))) to "has no unk_id",
+                ("model" to mapOf("type" to "BPE", "byte_fallback" to true)) to "has byte_fallback",
+                ("model" to mapOf("type" to "BPE", "dropout" to 0.1)) to "has dropout",
+                ("model" to mapOf("type" to "BPE", "end_of_word_suffix" to "</w>")) to "has end_of_word_suffix: '</w>'",
+                ("model" to mapOf("type" to "BPE", "merges" to listOf("ab"))) to "has the merge 'ab'; expected two pieces",
+                ("model" to mapOf("type" to "BPE", "vocab" to emptyMap<String, Any>(), "merges" to listOf("a b"))) to "has no piece 'a'",
+                ("normalizer" to mapOf("type" to "NFKC")) to "of the type 'NFKC'; this version knows BertNormalizer, Lowercase, Precompiled",
+                ("normalizer" to mapOf("type" to "Precompiled", "precompiled_charsmap" to "?")) to "has a precompiled_charsmap that is no Base64",
+                ("normalizer" to mapOf("type" to "Precompiled", "precompiled_charsmap" to "/////w==")) to "of 4 bytes whose trie has -1",
+                ("normalizer" to mapOf("type" to "Replace", "pattern" to mapOf("Regex" to "a+"), "content" to "")) to "is Regex 'a+'",
+                ("pre_tokenizer" to mapOf("type" to "Whitespace")) to "of the type 'Whitespace'; this version knows BertPreTokenizer, ByteLevel",
+                ("pre_tokenizer" to metaspace + ("prepend_scheme" to "last")) to "has the prepend_scheme 'last'",
+                ("pre_tokenizer" to metaspace + ("replacement" to "__")) to "has the replacement '__'; expected one character",
+                ("pre_tokenizer" to metaspace + ("str_rep" to "_")) to "has the setting 'str_rep', which this version does not know",
+                ("pre_tokenizer" to mapOf("type" to "Sequence", "pretokenizers" to listOf(splitter, metaspace))) to "'first' behind another",
                 ("added_tokens" to listOf(mapOf("content" to "<b>", "special" to false))) to "is '<b>', which is not special",
             )
         for ((change, expected) in cases) {

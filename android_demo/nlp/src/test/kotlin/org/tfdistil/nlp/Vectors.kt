@@ -9,8 +9,11 @@ internal object Vectors {
     private val folder = File(System.getProperty("vectors"))
 
     /** The items of a file: each is one object with one key, whose value is a list. */
-    fun items(name: String): List<Any?> {
-        val content = Json.parse(ByteBuffer.wrap(File(folder, "$name.json").readBytes())) as Map<*, *>
+    fun items(
+        name: String,
+        decimal: (String) -> Double = String::toDouble,
+    ): List<Any?> {
+        val content = Json.parse(ByteBuffer.wrap(File(folder, "$name.json").readBytes()), decimal) as Map<*, *>
         return content.values.single() as List<*>
     }
 
