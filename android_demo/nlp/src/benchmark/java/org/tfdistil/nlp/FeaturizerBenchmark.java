@@ -38,7 +38,7 @@ public class FeaturizerBenchmark {
     }
 
     /** What words become. */
-    @Param({"murmur", "ngram", "wordpiece"})
+    @Param({"murmur", "ngram", "wordpiece", "unigram", "bytes"})
     public String featurizer;
 
     /** Of the text. */
@@ -56,7 +56,7 @@ public class FeaturizerBenchmark {
     /** Makes the featurizer and a text of that many words. */
     @Setup
     public void make() throws IOException {
-        made = "wordpiece".equals(featurizer) ? pieces() : projection(featurizer);
+        made = make(featurizer);
         String repeated = String.join("", Collections.nCopies(words, TEXTS.get(language)));
         UnicodeSplitter.INSTANCE.split(repeated, places);
         text = repeated.substring(0, places.end(words - 1));
@@ -69,18 +69,52 @@ public class FeaturizerBenchmark {
         return made.encode(places, null);
     }
 
+    private static Featurizer make(String kind) throws IOException {
+        switch (kind) {
+            case "wordpiece":
+                return pieces("subwords-tokenizers", Collections.emptyMap());
+            case "unigram":
+                return pieces("pieces-unigram", xlmr());
+            case "bytes":
+                return pieces("pieces-bytes", Collections.emptyMap());
+            default:
+                return projection(kind);
+        }
+    }
+
     private static Featurizer projection(String family) {
         List<Pair<String, Integer>> families = Collections.singletonList(new Pair<>(family, 1024));
         return new ProjectionFeaturizer(
                 new ProjectionSpec(families, TernaryMap.OPERATOR, true, true, false, false), 512, 0);
     }
 
-    private static Featurizer pieces() throws IOException {
-        byte[] file = Files.readAllBytes(Paths.get(System.getProperty("vectors"), "subwords-tokenizers.json"));
-        Fields all = Fields.Companion.parse(ByteBuffer.wrap(file), "tokenizers");
-        Fields first = Fields.Companion.asFields(all.list("tokenizers").get(0), "tokenizers");
+    private static Featurizer pieces(String file, Map<String, ?> changes) throws IOException {
+        Map<String, Object> tokenizer = new HashMap<>(object(object(first(file)).get("tokenizer")));
+        tokenizer.putAll(changes);
         return new SubwordFeaturizer(
-                TokenizerFile.INSTANCE.read(first.fields("tokenizer")),
+                TokenizerFile.INSTANCE.read(new Fields(tokenizer, file)),
                 new SubwordFeaturizer.Settings(512, 0, 2, 3, 0, 1, false, 1));
+    }
+
+    /** The parts that XLM-R's tokenizer has around its pieces, with those of its rules that the vectors have. */
+    private static Map<String, ?> xlmr() throws IOException {
+        Map<String, Object> variant = object(object(object(first("pieces-unigram")).get("variants")).get("xlmr"));
+        Map<String, Object> rules = new HashMap<>(object(variant.get("normalizer")));
+        rules.put("precompiled_charsmap", first("pieces-rules"));
+        Map<String, Object> parts = new HashMap<>(variant);
+        parts.put("normalizer", rules);
+        return parts;
+    }
+
+    /** The only item of a file of vectors. */
+    private static Object first(String file) throws IOException {
+        byte[] content = Files.readAllBytes(Paths.get(System.getProperty("vectors"), file + ".json"));
+        Map<?, ?> all = (Map<?, ?>) Json.Companion.parse(ByteBuffer.wrap(content), Double::parseDouble);
+        return ((List<?>) all.values().iterator().next()).get(0);
+    }
+
+    @SuppressWarnings("unchecked") // Json makes no other maps
+    private static Map<String, Object> object(Object value) {
+        return (Map<String, Object>) value;
     }
 }
