@@ -1,6 +1,9 @@
 package org.tfdistil.nlp
 
-/** `Replace`, from left to right: of a text that stands there [repeats] times in a row; the pattern ` {2,}` is a space two times and more. */
+/**
+ * `Replace`, from left to right: of a text that stands there [repeats] times in a row. The pattern ` {2,}` is a
+ * space two times and more.
+ */
 internal class Replace(
     pattern: String,
     content: String,

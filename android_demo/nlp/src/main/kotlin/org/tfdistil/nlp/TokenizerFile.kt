@@ -163,7 +163,9 @@ internal object TokenizerFile {
         val scores = DoubleArray(entries.size)
         for ((id, entry) in entries.withIndex()) {
             val (piece, score) = (entry as? List<*>)?.takeIf { it.size == 2 } ?: listOf(null, null)
-            if (piece !is String || score !is Number) fields.fail("has ${Fields.shown(entry)} at $id; expected a piece and its score. Export the model again")
+            if (piece !is String || score !is Number) {
+                fields.fail("has ${Fields.shown(entry)} at $id; expected a piece and its score. Export the model again")
+            }
             pieces.add(piece, id)
             scores[id] = score.toDouble()
         }
