@@ -80,7 +80,7 @@ class ModelFileTest {
         val cases =
             listOf(
                 ("model" to mapOf("type" to "WordLevel")) to "of the type 'WordLevel'; this version knows BPE, Unigram, WordPiece",
-                ("model" to mapOf("type" to "Unigram", "vocab" to listOf(listOf("a")))) to "has [a] at 0; expected a piece and its score",
+                ("model" to mapOf("type" to "Unigram", "vocab" to listOf(listOf("a")))) to "has ['a'] at 0; expected a piece and its score",
                 ("model" to mapOf("type" to "Unigram", "vocab" to listOf(listOf("a", 0L)))) to "has no unk_id",
                 ("model" to mapOf("type" to "BPE", "byte_fallback" to true)) to "has byte_fallback",
                 ("model" to mapOf("type" to "BPE", "dropout" to 0.1)) to "has dropout",
