@@ -28,7 +28,7 @@ internal class BytePairs(
         end: Int,
         ids: IntList,
     ) {
-        val whole = if (wholeFirst) piece(text, start, end) else PieceTrie.NONE
+        val whole = if (wholeFirst) pieces.id(text, start, end) else PieceTrie.NONE
         if (whole != PieceTrie.NONE) {
             ids.add(whole)
             return
@@ -54,7 +54,7 @@ internal class BytePairs(
         after.clear()
         var wasUnknown = false
         for (at in start until end) {
-            val id = piece(text, at, at + 1)
+            val id = pieces.id(text, at, at + 1)
             val isUnknown = id == PieceTrie.NONE
             val symbol = if (isUnknown) unknown else id
             if (symbol != null && !(isUnknown && wasUnknown && fuseUnknown)) {
@@ -64,17 +64,6 @@ internal class BytePairs(
             }
             wasUnknown = isUnknown
         }
-    }
-
-    private fun piece(
-        text: IntList,
-        start: Int,
-        end: Int,
-    ): Int {
-        var node = PieceTrie.ROOT
-        var at = start
-        while (at < end && node != PieceTrie.NONE) node = pieces.child(node, text[at++])
-        return if (node == PieceTrie.NONE) PieceTrie.NONE else pieces.id(node)
     }
 
     /** Queues the merge of a symbol with the next one, if there is one. */

@@ -72,10 +72,7 @@ internal class Fingerprints(
         var size = 0
         for (index in 0 until codePoints.size) {
             val codePoint = codePoints[index]
-            val code = if (lowercase) codePoint + LOWER[codePoint] else codePoint
-            val more = if (code < 0x80) 0 else if (code < 0x800) 1 else if (code < 0x10000) 2 else 3
-            utf8[size++] = (LEAD[more] or (code shr 6 * more)).toByte()
-            for (shift in more - 1 downTo 0) utf8[size++] = (0x80 or (code shr 6 * shift and 0x3F)).toByte()
+            forEachByte(if (lowercase) codePoint + LOWER[codePoint] else codePoint) { utf8[size++] = it.toByte() }
         }
         return size
     }
@@ -116,7 +113,6 @@ internal class Fingerprints(
         /** What an empty word is, and the only position of a text without words. */
         const val NULL = "<null>"
 
-        private val LEAD = intArrayOf(0, 0xC0, 0xE0, 0xF0)
         private val LOWER =
             CodePointTable().apply { forEachCodePoint(ProjectionTables.LOWERCASE) { code, offset -> this[code] = offset.toInt(16) } }
         private val SMALL =

@@ -51,6 +51,21 @@ internal class PieceTrie {
     /** The id of the piece that ends at a node, or [NONE]. */
     fun id(node: Int): Int = ids[node]
 
+    /** The id of the piece that a part of a text is, or [NONE]. */
+    fun id(
+        text: IntList,
+        start: Int,
+        end: Int,
+    ): Int {
+        var node = ROOT
+        var at = start
+        while (at < end && node != NONE) node = child(node, text[at++])
+        return if (node == NONE) NONE else id(node)
+    }
+
+    /** The id of a piece, or [NONE]. */
+    fun id(piece: String): Int = find(piece).let { if (it == NONE) NONE else id(it) }
+
     private fun grow(
         node: Int,
         codePoint: Int,

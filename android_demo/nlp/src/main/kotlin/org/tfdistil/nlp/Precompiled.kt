@@ -22,15 +22,13 @@ internal class Precompiled(
         var at = 0
         while (at < from.size) {
             val end = Clusters.end(from, at)
-            val small = end > at + 1 && (at until end).sumOf { bytes(from[it]) } <= MOST_BYTES
+            val small = end > at + 1 && (at until end).sumOf { utf8Size(from[it]) } <= MOST_BYTES
             if (!small || !rules.append(from, at, end, to)) {
                 for (single in at until end) if (!rules.append(from, single, single + 1, to)) to.add(from[single])
             }
             at = end
         }
     }
-
-    private fun bytes(codePoint: Int) = if (codePoint < 0x80) 1 else if (codePoint < 0x800) 2 else if (codePoint < 0x10000) 3 else 4
 
     private companion object {
         const val MOST_BYTES = 5

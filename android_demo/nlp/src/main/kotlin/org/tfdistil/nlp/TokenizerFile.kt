@@ -170,16 +170,8 @@ internal object TokenizerFile {
             scores[id] = score.toDouble()
         }
         if ("unk_id" !in fields) fields.fail("has no unk_id, and fails on characters that are not there. $REMEDY")
-        val bytes = if (fields.flag("byte_fallback", false)) IntArray(256) { bytePiece(pieces, it) } else null
+        val bytes = if (fields.flag("byte_fallback", false)) IntArray(256) { pieces.id("<0x%02X>".format(Locale.ROOT, it)) } else null
         return Unigram(pieces, scores, fields.number("unk_id", 0 until entries.size), bytes)
-    }
-
-    private fun bytePiece(
-        pieces: PieceTrie,
-        byte: Int,
-    ): Int {
-        val node = pieces.find("<0x%02X>".format(Locale.ROOT, byte))
-        return if (node == PieceTrie.NONE) PieceTrie.NONE else pieces.id(node)
     }
 
     private fun vocabulary(fields: Fields): PieceTrie {

@@ -102,10 +102,7 @@ internal class Unigram(
         until: Int,
         ids: IntList,
     ) {
-        var node = PieceTrie.ROOT
-        var at = from
-        while (node != PieceTrie.NONE && at < until) node = pieces.child(node, text[at++])
-        val whole = if (node == PieceTrie.NONE) PieceTrie.NONE else pieces.id(node)
+        val whole = pieces.id(text, from, until)
         if (whole != PieceTrie.NONE) {
             ids.add(whole)
             return
@@ -119,15 +116,4 @@ internal class Unigram(
         const val NOWHERE = -1
         const val PENALTY = 10.0
     }
-}
-
-/** The bytes of a code point in UTF-8, as numbers from 0 to 255. */
-internal inline fun forEachByte(
-    codePoint: Int,
-    action: (Int) -> Unit,
-) {
-    if (codePoint < 0x80) return action(codePoint)
-    val more = if (codePoint < 0x800) 1 else if (codePoint < 0x10000) 2 else 3
-    action((0xFF00 shr (more + 1) and 0xFF) or (codePoint shr 6 * more))
-    for (at in more - 1 downTo 0) action(0x80 or (codePoint shr 6 * at and 0x3F))
 }
