@@ -27,7 +27,7 @@ def add_biases(model: bytes) -> bytes:
     kinds = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in tree.operatorCodes]
     zeros: dict[int, int] = {}
     for graph in tree.subgraphs:
-        made: dict[bytes, int] = {}
+        made: dict[tuple[int, bytes], int] = {}
         for operator in graph.operators:
             if kinds[operator.opcodeIndex] != schema.BuiltinOperator.FULLY_CONNECTED:
                 continue
@@ -36,9 +36,9 @@ def add_biases(model: bytes) -> bytes:
             if x.type != schema.TensorType.INT8 or any(at >= 0 for at in inputs[BIAS:]):
                 continue
             bias = _zero_bias(x, weights)
-            key = bias.shape[0].to_bytes(8) + bias.quantization.scale.tobytes()
+            (length,) = bias.shape
+            key = (length, bias.quantization.scale.tobytes())
             if key not in made:
-                length = bias.shape[0]
                 if length not in zeros:
                     zeros[length] = len(tree.buffers)
                     tree.buffers.append(_zeros(length))

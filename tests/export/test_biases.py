@@ -5,10 +5,10 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
+from tests.export.flatbuffers import converted
 from tfdistil.exporting.biases import add_biases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of the converter itself
@@ -24,21 +24,8 @@ def flatbuffer(request, tmp_path_factory) -> bytes:
     hidden = keras.layers.Dense(3, "tanh", use_bias=False)(states)
     model = keras.Model(inputs, keras.layers.Dense(2, bias_initializer="ones")(hidden))
     folder = tmp_path_factory.mktemp(request.param) / "model"
-    archive = keras.export.ExportArchive()
-    archive.track(model)
-    for name, rows in (("online", 1), ("batch", 4)):
-        spec = keras.InputSpec(shape=(rows, 5, 4), dtype="float32", name="x")
-        archive.add_endpoint(name, lambda x: {"y": model(x)}, input_signature=[spec])
-    archive.write_out(str(folder), verbose=False)
-    converter = tf.lite.TFLiteConverter.from_saved_model(
-        str(folder), signature_keys=["online", "batch"]
-    )
-    if request.param == "int8":
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        converter.representative_dataset = lambda: (
-            (name, {"x": ROWS[:rows]}) for name, rows in (("online", 1), ("batch", 4))
-        )
-    return converter.convert()
+    rows = ROWS if request.param == "int8" else None
+    return converted(model, {"online": 1, "batch": 4}, folder, rows)
 
 
 def biases(content: bytes) -> list[np.ndarray | None]:

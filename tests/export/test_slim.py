@@ -5,10 +5,10 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
+from tests.export.flatbuffers import converted
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.exporting.slim import slim
 
@@ -23,21 +23,8 @@ def flatbuffer(request, tmp_path_factory) -> bytes:
     layer = keras.layers.LSTM(3) if request.param == "loop" else keras.layers.Conv1D(3, 2)
     model = keras.Model(inputs, layer(inputs))
     folder = tmp_path_factory.mktemp(request.param) / "model"
-    archive = keras.export.ExportArchive()
-    archive.track(model)
-    spec = keras.InputSpec(shape=(1, 6, 4), dtype="float32", name="x")
-    for name in ("online", "again"):
-        archive.add_endpoint(name, lambda x: {"y": model(x)}, input_signature=[spec])
-    archive.write_out(str(folder), verbose=False)
-    converter = tf.lite.TFLiteConverter.from_saved_model(
-        str(folder), signature_keys=["online", "again"]
-    )
-    if request.param == "int8":
-        converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        converter.representative_dataset = lambda: (
-            (name, {"x": row[None]}) for name in ("online", "again") for row in ROWS
-        )
-    return converter.convert()
+    rows = ROWS if request.param == "int8" else None
+    return converted(model, {"online": 1, "again": 1}, folder, rows)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
