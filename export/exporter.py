@@ -18,7 +18,7 @@ from tfdistil.errors import ExportError, TfdistilError
 from tfdistil.exporting.convert import convert, entries_of
 from tfdistil.exporting.inspect import Inspection, inspect_model
 from tfdistil.exporting.pack import config_bytes, pack
-from tfdistil.exporting.probes import measure_probes
+from tfdistil.exporting.probes import longer, measure_probes
 from tfdistil.exporting.verify import (
     Drift,
     PathAgreement,
@@ -157,7 +157,8 @@ def export_student(
             luck of the examples explains, see `check_drop`.
         tags_in_graph: also return the tags of the best path, found in the graph; of a CRF.
         languages: BCP 47 codes, for people.
-        calibration: examples for int8 ranges, labelled or not; by default those of the check.
+        calibration: examples for int8 ranges, labelled or not; by default those of the check, and
+            texts of several of them, which fill a row.
 
     Raises:
         ExportError: no labelled examples, no such head, tags from a graph that cannot decode, a
@@ -179,7 +180,9 @@ def export_student(
         )
     short = featurizer_at_length(featurizer, length)
     rows = encode_rows(labelled, short, None)
-    calibrating = rows if calibration is None else encode_rows(calibration, short, None)
+    if calibration is None:
+        # Reversed, so that these are other texts than those of `measure_probes`.
+        calibration = [*labelled, *longer(labelled[::-1], length)]
     word_mask = short.word_mask if tags_in_graph else None
     entries = entries_of(student, length, batch, head, word_mask)
     if missing := names.difference(student.outputs_of(head)):
@@ -194,7 +197,8 @@ def export_student(
         )
     signatures = {name: {"batch": e.batch, "length": length} for name, e in entries.items()}
     inputs = [spec.name for spec in entries["online"].specs]
-    model = convert(student, entries, quantize, calibration_rows(calibrating, inputs, length))
+    ranges = calibration_rows(encode_rows(calibration, short, None), inputs, length)
+    model = convert(student, entries, quantize, ranges)
     inspection = inspect_model(model)
     check_operators(inspection)
 
