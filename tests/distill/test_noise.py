@@ -26,11 +26,11 @@ def test_a_bare_word_is_a_kind():
 
 def test_only_masking_changes_what_is_held_out(make_featurizer):
     """It is the task itself; the others make training harder."""
-    bound = bind_noise(spec("word_dropout", "masking"), make_featurizer("pieces"))
+    bound = bind_noise(spec("word_dropout", "masking"), make_featurizer("pieces"), ())
     assert len(bound.training) == 2
     assert bound.held_out == bound.training[1:]
     assert bound.targets == ("mlm",)
-    bound = bind_noise(spec("spelling", "word_dropout"), HASHES)
+    bound = bind_noise(spec("spelling", "word_dropout"), HASHES, ())
     assert (len(bound.training), bound.held_out, bound.targets) == (2, (), ())
 
 
@@ -50,7 +50,7 @@ def test_only_masking_changes_what_is_held_out(make_featurizer):
 )
 def test_what_does_not_fit_is_said(kind, featurizer, text):
     with pytest.raises(RecipeError) as caught:
-        bind_noise(spec(kind), featurizer)
+        bind_noise(spec(kind), featurizer, ())
     assert text in str(caught.value)
 
 
@@ -58,10 +58,10 @@ def test_a_new_kind_is_one_function(monkeypatch):
     monkeypatch.setattr("tfdistil.distill.noise.NOISE", dict(NOISE))
 
     @noise("turned", held_out=True, targets=["was"])
-    def turned(featurizer, by=1):
+    def turned(featurizer, texts, by=1):
         return lambda batch, words, generator: {**batch, "by": by}
 
-    bound = bind_noise(spec({"kind": "turned", "by": 3}), HASHES)
+    bound = bind_noise(spec({"kind": "turned", "by": 3}), HASHES, ())
     assert bound.training[0]({}, [], None) == {"by": 3}
     assert bound.held_out == bound.training
     assert bound.targets == ("was",)

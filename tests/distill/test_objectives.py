@@ -70,6 +70,16 @@ def soft(student, teacher, target, scale=1.0):
     return -(softmax(scale * teacher, axis=-1) * log_softmax(student, axis=-1)).sum(-1)
 
 
+def softened(student, teacher, target, temperature=2.0, squared=True):
+    factor = temperature**2 if squared else 1
+    return factor * soft(student / temperature, teacher / temperature, target)
+
+
+def angle(student, teacher, target):
+    norms = np.linalg.norm(student, axis=-1) * np.linalg.norm(teacher, axis=-1)
+    return 1 - (student * teacher).sum(-1) / norms
+
+
 CASES = {
     "cross_entropy": Case(gold),
     "masked_lm": Case(gold),
@@ -80,6 +90,9 @@ CASES = {
     "hidden_mse": Case(mean_square),
     "soft_cross_entropy": Case(soft),
     "soft_cross_entropy, scaled": Case(soft, {"scale": 2.5}),
+    "softened_cross_entropy": Case(softened),
+    "softened_cross_entropy, plain": Case(softened, {"temperature": 1.3, "squared": False}),
+    "hidden_cosine": Case(angle),
 }
 
 every_objective = pytest.mark.parametrize("name", CASES)
@@ -140,10 +153,12 @@ ON_PATHS = {
     "token_marginals",
 }
 """Of CRFs, which are no mean over tokens: test_crf_objectives.py."""
+OF_LAYERS = {"attention_mse", "states_mse"}
+"""Which read several signals: test_encoder_objectives.py."""
 
 
 def test_every_objective_is_under_contract():
-    assert {name.partition(",")[0] for name in CASES} | ON_PATHS == set(OBJECTIVES)
+    assert {name.partition(",")[0] for name in CASES} | ON_PATHS | OF_LAYERS == set(OBJECTIVES)
 
 
 @every_objective

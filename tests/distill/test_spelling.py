@@ -29,7 +29,7 @@ def featurizer() -> ProjectionFeaturizer:
 def made(featurizer, probability: float, seed: int = 0):
     rows = encode_rows(EXAMPLES, featurizer, None)
     chosen = list(range(len(rows)))[::-1]
-    transform = spelling(featurizer, probability)
+    transform = spelling(featurizer, (), probability)
     before = rows.inputs(chosen)
     after = transform(before, rows.words(chosen), np.random.default_rng(seed))
     return rows, chosen, before, after

@@ -25,7 +25,7 @@ def made(featurizer, probability, seed=0):
     rows = encode_rows(TEXTS, featurizer, None)
     chosen = list(range(len(rows)))[::-1]
     before, words = rows.inputs(chosen), rows.words(chosen)
-    transform = word_dropout(featurizer, probability)
+    transform = word_dropout(featurizer, (), probability)
     after = transform(before, words, np.random.default_rng(seed))
     draw = np.random.default_rng(seed)
     struck = [draw.random(len(own)) < probability for own in words]
@@ -73,6 +73,6 @@ def test_each_draw_is_another(make_featurizer):
     featurizer = make_featurizer("pieces")
     rows = encode_rows(TEXTS, featurizer, None)
     before, words = rows.inputs([0]), rows.words([0])
-    transform, generator = word_dropout(featurizer, 0.5), np.random.default_rng(1)
+    transform, generator = word_dropout(featurizer, (), 0.5), np.random.default_rng(1)
     found = {str(transform(before, words, generator)["input_ids"].tolist()) for _ in range(20)}
     assert len(found) > 5

@@ -29,7 +29,7 @@ data: {demo: {kind: tags, languages: [en, de], train: 60, dev: 5, test: 5, trans
 models:
   teacher:
     scratch:
-      {layers: 5, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 400, lowercase: true}
+      {layers: 6, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 400, lowercase: true}
     max_length: 32
   hashed: {kind: pqrnn, bottleneck: 4, layers: 1, state: 3, hashing: {families: {murmur: 8}}}
   student: {from: hashed, apply: [quantize]}
@@ -109,9 +109,15 @@ def test_every_other_layer_is_2n_minus_1(made):
     assert len(own) == 5
 
 
-@pytest.mark.parametrize("layers", [[], [0, 1], [2, 1], [1, 1], [6]])
+def test_half_of_an_odd_number_of_layers(made):
+    five = apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": [1, 2, 3, 4, 5]})
+    with pytest.raises(ValueError, match=r"there are 5; say which, such as layers: \[1, 3, 5\]"):
+        apply_transform("keep_layers", five, made.corpus, {})
+
+
+@pytest.mark.parametrize("layers", [[], [0, 1], [2, 1], [1, 1], [7]])
 def test_layers_that_are_not_there(made, layers):
-    with pytest.raises(ValueError, match="different numbers of 1 to 5 in rising order; got"):
+    with pytest.raises(ValueError, match="different numbers of 1 to 6 in rising order; got"):
         apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": layers})
 
 
@@ -122,7 +128,7 @@ def test_a_reduced_vocabulary_says_the_same_of_what_it_can_spell(made):
     assert german.facts["pieces"] == german.model.config.vocabulary < 400
     for words in words_of(made, "de"):
         before, after = signals(teacher, words), signals(german, words)
-        np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+        np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-5)
 
 
 def test_special_pieces_stay_and_padding_is_renumbered(made):
@@ -143,7 +149,7 @@ def test_special_pieces_stay_and_padding_is_renumbered(made):
     assert german.model.config.pad_id == german.featurizer.pad == own.token_to_id("[PAD]") < 300
     words = words_of(made, "de")[0]
     before, after = signals(record, words), signals(german, words)
-    np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+    np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-5)
 
 
 def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path):
@@ -167,7 +173,7 @@ def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path)
     save_model(german, own.corpus.task, tmp_path / "new")
     words = words_of(made, "de")[0]
     before, after = signals(own["teacher"], words), signals(load_model(tmp_path / "new"), words)
-    np.testing.assert_allclose(after["hidden/5"], before["hidden/5"], atol=1e-5)
+    np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-5)
     assert special_token_names(tmp_path / "new").items() >= named.items()
     student = Models(
         own.recipe.model_copy(

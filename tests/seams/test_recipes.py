@@ -1,6 +1,6 @@
 """The five systems as recipes: run, killed once in the middle, run to the end, delivered.
 
-Parts that the product does not have yet are registered by `parts`; nothing is wired by hand.
+Nothing is wired by hand.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from tfdistil.runs.run_metrics import Metrics
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-COMMAND = (
-    "import sys, tests.seams.parts; from tfdistil.cli.main import main; "
-    "sys.exit(main(sys.argv[1:]))"
-)
+COMMAND = "import sys; from tfdistil.cli.main import main; sys.exit(main(sys.argv[1:]))"
 SYSTEMS = {
     # The recipe to a file after which the run is killed, and what it delivers.
     "xtremedistil": ("phases/student/representation.json", ["student.tflite"]),

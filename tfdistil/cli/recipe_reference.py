@@ -216,7 +216,7 @@ def noise() -> str:
     """All registered noise and its options."""
     lines = ["## Noise", "", "| kind | is | held out too | options |", "|---|---|---|---|"]
     for name, kind in sorted(NOISE.items()):
-        keys = signature(kind.function, frozenset({"featurizer"}))
+        keys = signature(kind.function, frozenset({"featurizer", "texts"}))
         lines.append(f"| `{name}` | {first_line(kind.function)} | {show(kind.held_out)} | {keys} |")
     return "\n".join([*lines, ""])
 

@@ -104,8 +104,9 @@ def bind_stage(
         raise RecipeError(f"stage {spec.name!r} has a term that needs a teacher, but none")
     # One that no term needs is not made.
     teacher = models[spec.teacher] if taught and spec.teacher is not None else None
-    head = "" if teacher is None else _first_head(teacher.model)
-    terms = tuple(bind_terms(spec.terms, task.outputs, head))
+    theirs = "" if teacher is None else _first_head(teacher.model)
+    own = _unnamed_head(models[spec.student].model, delivered)
+    terms = tuple(bind_terms(spec.terms, task.outputs, theirs, own))
     pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
     examples_of(sets, spec.stop.on)
     for term in terms:
@@ -124,9 +125,9 @@ def bind_stage(
         teacher,
         terms,
         pools,
-        _noise(spec, student, terms, task),
+        _noise(spec, student, terms, _texts(sets, pools), task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
-        _dev_head(spec, models, task, delivered),
+        _dev_head(spec, models, task, delivered, own),
     )
 
 
@@ -157,6 +158,12 @@ def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[s
 def _first_head(teacher: Any) -> str:
     """The head that is read where a term names none; an encoder's logits have no other name."""
     return getattr(teacher, "head_names", ("logits",))[0]
+
+
+def _unnamed_head(student: Any, delivered: str) -> str:
+    """The student's head that terms read which name none."""
+    known = getattr(student, "head_names", ("labels",))
+    return next((head for head in ("labels", delivered) if head in known), known[0])
 
 
 def _check_signals(
@@ -238,12 +245,26 @@ def _check_tokenizers(
         )
 
 
+def _texts(
+    sets: Mapping[str, Sequence[Example]], pools: Mapping[str, Sequence[str]]
+) -> list[Sequence[str]]:
+    """The words of all texts that a stage trains on; of a pair both."""
+    names = dict.fromkeys(name for pool in pools.values() for name in pool)
+    return [
+        words for name in names for example in sets[name] for words in filter(None, example.key())
+    ]
+
+
 def _noise(
-    spec: StageSpec, student: FeaturizedModel, terms: Sequence[Term], task: Task
+    spec: StageSpec,
+    student: FeaturizedModel,
+    terms: Sequence[Term],
+    texts: Sequence[Sequence[str]],
+    task: Task,
 ) -> BoundNoise:
     """What changes the batches; it makes the targets that the terms read of every piece."""
     try:
-        noise = bind_noise(spec.noise, student.featurizer)
+        noise = bind_noise(spec.noise, student.featurizer, texts)
     except RecipeError as error:
         raise RecipeError(f"stage {spec.name!r}: noise: {error}") from None
     known = {"token": [output.name for output in task.outputs], "subword": noise.targets}
@@ -281,11 +302,15 @@ def _phases(
 
 
 def _dev_head(
-    spec: StageSpec, models: Mapping[str, FeaturizedModel], task: Task, delivered: str
+    spec: StageSpec,
+    models: Mapping[str, FeaturizedModel],
+    task: Task,
+    delivered: str,
+    unnamed: str,
 ) -> str | None:
     """The head that the dev metric is read off; where a loss decides there need not be one."""
     try:
-        head = dev_head(spec, delivered)
+        head = dev_head(spec, delivered, unnamed)
         names = [f"{head}/{output.name}" for output in task.outputs]
         _check_signals(spec, "the dev metric", models, spec.student, names)
     except RecipeError:

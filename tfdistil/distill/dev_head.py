@@ -7,7 +7,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.recipe.schema.stages import StageSpec
 
 
-def dev_head(stage: StageSpec, delivered: str) -> str:
+def dev_head(stage: StageSpec, delivered: str, default: str = "labels") -> str:
     """The head that decides about a stage's best weights, whatever the order of its terms.
 
     The one that ``stop.head`` names, else the one that the terms read. Where they read several, or
@@ -16,6 +16,7 @@ def dev_head(stage: StageSpec, delivered: str) -> str:
     Args:
         stage: its ``terms`` and ``stop`` are used.
         delivered: the head that is exported.
+        default: the head of terms that name none.
 
     Raises:
         RecipeError: the terms read several heads, but not the delivered one.
@@ -24,7 +25,7 @@ def dev_head(stage: StageSpec, delivered: str) -> str:
         return stage.stop.head
     read = sorted(
         {
-            term.head
+            term.head or default
             for term in stage.terms
             if any("{head}" in signal for signal in signals_of(term).student)
         }

@@ -1,7 +1,7 @@
 """Changes of a stream's batches by the names that a stage's ``noise`` has for them.
 
-Each is a function ``(featurizer, **options)`` that gives a `Transform`. A new one is a function
-under `noise`, or a line in `NOISE`.
+Each is a function ``(featurizer, texts, **options)`` that gives a `Transform`. A new one is a
+function under `noise`, or a line in `NOISE`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tfdistil.distill.masking import masking
+from tfdistil.distill.masking import Texts, masking
 from tfdistil.distill.spelling import spelling
 from tfdistil.distill.streams import Transform
 from tfdistil.distill.word_dropout import word_dropout
@@ -25,8 +25,9 @@ class Noise:
     """A way to change batches.
 
     Attributes:
-        function: of the student's featurizer and its options; raises ValueError where they do not
-            fit.
+        function: of the student's featurizer, the words of the texts that the stage draws from, and
+            its options; raises ValueError where they do not fit. The texts are gone through, if
+            they are, when the first batch is drawn.
         held_out: whether it is a part of the task, which what a loss is taken on has too, drawn the
             same at every check. Otherwise it makes training harder, and nothing else.
         targets: names of the ids for every piece that it adds to a batch, as ``target/NAME``.
@@ -48,7 +49,7 @@ NOISE: dict[str, Noise] = {
 def noise(
     name: str, *, held_out: bool = False, targets: Sequence[str] = ()
 ) -> Callable[[Callable[..., Transform]], Callable[..., Transform]]:
-    """Register a function ``(featurizer, **options) -> transform``; see `Noise`.
+    """Register a function ``(featurizer, texts, **options) -> transform``; see `Noise`.
 
     Raises:
         ValueError: there is noise of that name.
@@ -70,7 +71,7 @@ class BoundNoise:
     targets: tuple[str, ...]
 
 
-def bind_noise(specs: Sequence[NoiseSpec], featurizer: Any) -> BoundNoise:
+def bind_noise(specs: Sequence[NoiseSpec], featurizer: Any, texts: Texts) -> BoundNoise:
     """The transforms of a stage, in the order in which they are applied.
 
     Raises:
@@ -82,10 +83,10 @@ def bind_noise(specs: Sequence[NoiseSpec], featurizer: Any) -> BoundNoise:
     held_out: list[Transform] = []
     targets: list[str] = []
     for spec in specs:
-        if (wrong := wrong_call(functions, "noise", spec.kind, spec.options, given=1)) is not None:
+        if (wrong := wrong_call(functions, "noise", spec.kind, spec.options, given=2)) is not None:
             raise RecipeError(wrong)
         try:
-            transform = functions[spec.kind](featurizer, **spec.options)
+            transform = functions[spec.kind](featurizer, texts, **spec.options)
         except ValueError as error:
             raise RecipeError(f"{spec.kind}: {error}") from None
         training.append(transform)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfdistil.distill.masking import check_share
+from tfdistil.distill.masking import Texts, check_share
 from tfdistil.distill.streams import Batch, Transform
 
 
@@ -26,13 +26,14 @@ def distort(word: str, generator: np.random.Generator) -> str:
     return kept[:to] + word[at] + kept[to:]
 
 
-def spelling(featurizer: Any, probability: float = 0.1) -> Transform:
+def spelling(featurizer: Any, texts: Texts, probability: float = 0.1) -> Transform:
     """Spelling mistakes in hashed words; targets and the teacher's signals stay.
 
     The deletions, insertions and moves of pQRNN's published projection operator.
 
     Args:
         featurizer: gives ``hashes`` and one position for each word.
+        texts: not read.
         probability: of each word to be distorted.
 
     Returns:
@@ -41,6 +42,7 @@ def spelling(featurizer: Any, probability: float = 0.1) -> Transform:
     Raises:
         ValueError: no probability, or a featurizer that does not hash words.
     """
+    del texts
     check_share(probability)
     if not hasattr(featurizer, "hashes"):
         raise ValueError("the student does not hash words; word pieces have no spelling to change")

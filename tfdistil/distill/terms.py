@@ -85,7 +85,10 @@ def label_terms(model: HeadedModel, head: str) -> list[TermSpec]:
 
 
 def bind_terms(
-    specs: Sequence[TermSpec], outputs: Sequence[Output], teacher_head: str = "logits"
+    specs: Sequence[TermSpec],
+    outputs: Sequence[Output],
+    teacher_head: str = "logits",
+    head: str = "labels",
 ) -> list[Term]:
     """Terms of a recipe to terms with signal names, one per output or level where asked for.
 
@@ -97,6 +100,7 @@ def bind_terms(
         specs: of a stage.
         outputs: of the task.
         teacher_head: the teacher's head for terms that name none.
+        head: the student's, likewise.
 
     Raises:
         RecipeError: an unknown objective or output, an option the objective does not have, one
@@ -109,7 +113,9 @@ def bind_terms(
         objective, signals = find_objective(spec.loss), signals_of(spec)
         if spec.output is not None and spec.output not in by_name:
             raise RecipeError(f"term {spec.loss}: no output {spec.output!r}; {sorted(by_name)}")
-        heads = {"head": spec.head, "teacher_head": spec.teacher_head or teacher_head}
+        heads = {"head": spec.head or head, "teacher_head": spec.teacher_head or teacher_head}
+        if signals.per is not None and not outputs:
+            raise RecipeError(f"term {spec.loss}: reads labels of the task, which has none")
         for name, places in _copies(signals, spec.output, outputs):
             fields = {**objective.defaults, **heads, **places, **spec.options}
             templates = {"student": signals.student, "teacher": signals.teacher}

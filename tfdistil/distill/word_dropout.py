@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from tfdistil.distill.masking import check_share, mask_piece
+from tfdistil.distill.masking import Texts, check_share, mask_piece
 from tfdistil.distill.streams import Batch, Transform
 
 Struck = list[np.ndarray]
 """For each row, which of its words are hidden, bool ``[words]``."""
 
 
-def word_dropout(featurizer: Any, probability: float = 0.1) -> Transform:
+def word_dropout(featurizer: Any, texts: Texts, probability: float = 0.1) -> Transform:
     """Whole words hidden: all their pieces become the mask piece, a hashed word becomes zeros.
 
     Targets and the teacher's signals stay, so the student learns to tag a word by its context (Dai
@@ -23,6 +23,7 @@ def word_dropout(featurizer: Any, probability: float = 0.1) -> Transform:
 
     Args:
         featurizer: of word pieces with a mask piece, or of hashed words.
+        texts: not read.
         probability: of each word to be hidden.
 
     Returns:
@@ -31,6 +32,7 @@ def word_dropout(featurizer: Any, probability: float = 0.1) -> Transform:
     Raises:
         ValueError: no probability, a featurizer of another kind, or no mask piece.
     """
+    del texts
     check_share(probability)
     if featurizer.kind not in HIDE:
         raise ValueError(f"words of {featurizer.kind!r} cannot be hidden; those of {[*HIDE]} can")

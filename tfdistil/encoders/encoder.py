@@ -47,6 +47,7 @@ class Encoder(HeadedModel):
 
     Signals of `call`, all ``[B, ...]`` in the compute dtype, logits in float32:
         - ``hidden/0`` (embeddings) to ``hidden/<layers>``: ``[B, T, hidden_dim]``.
+        - ``hidden``: the last of them.
         - ``sentence/0`` to ``sentence/<layers>``: the first position of each, ``[B, hidden_dim]``.
         - ``attention/1`` to ``attention/<layers>``, with ``attention=True``: probabilities
           ``[B, heads, T, T]``, rows are queries.
@@ -244,6 +245,7 @@ class Encoder(HeadedModel):
             signals[f"sentence/{number}"] = hidden[:, 0]
             if self.attention:
                 signals[f"attention/{number}"] = probabilities
+        signals["hidden"] = hidden
         if self.pooler is not None:
             signals["pooled"] = self.pooler(hidden)
         text = signals["pooled"] if self.config.family == "bert" and self.pooler else hidden[:, 0]
@@ -259,7 +261,7 @@ class Encoder(HeadedModel):
         return signals | self._with_heads(scores, inputs)
 
     def body_levels(self) -> dict[str, str]:
-        """``hidden/<n>``, ``sentence/<n>``, ``attention/<n>``, ``pooled``.
+        """``hidden/<n>``, ``hidden``, ``sentence/<n>``, ``attention/<n>``, ``pooled``.
 
         Attention maps have rows for pairs of pieces: ``piece``, see `SignalModel`.
         """
@@ -268,6 +270,7 @@ class Encoder(HeadedModel):
             levels |= {f"hidden/{number}": "subword", f"sentence/{number}": "sequence"}
             if self.attention:
                 levels[f"attention/{number}"] = "window"
+        levels["hidden"] = "subword"
         return levels | ({"pooled": "sequence"} if self.has_pooler else {})
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:

@@ -83,11 +83,17 @@ def keep_layers(
         record: an encoder.
         corpus: not read.
         layers: numbers from 1 in rising order; ``odd``: every other one, the first among them, so
-            that layer n is the teacher's 2n - 1, as DistilBERT and Eliquare begin.
+            that layer n is the teacher's 2n - 1, as DistilBERT and Eliquare begin; of an even
+            number, so that the teacher has twice the layers.
     """
     del corpus
     before = _encoder(record, "keep_layers")
     count = before.config.layers
+    if layers == "odd" and count % 2:
+        raise ValueError(
+            f"layers: odd keeps half of them, but there are {count}; say which, such as "
+            f"layers: {list(range(1, count + 1, 2))}"
+        )
     kept = list(range(1, count + 1, 2)) if layers == "odd" else list(layers)
     if not kept or kept != sorted(set(kept) & set(range(1, count + 1))):
         raise ValueError(

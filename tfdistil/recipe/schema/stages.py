@@ -125,7 +125,11 @@ class TermSpec(OpenPart):
     weight: Float = Field(
         1.0, ge=0, description="factor in the sum; 1 where `weighting: uncertainty` learns it"
     )
-    head: str = Field("labels", description="the student's head")
+    head: str | None = Field(
+        None,
+        description="the student's head; none: `labels`, or the delivered one where it has no head "
+        "of that name",
+    )
     teacher_head: str | None = Field(
         None, description="the teacher's head; none: its first one, of an encoder `logits`"
     )
