@@ -121,6 +121,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         sets = demo_sets(recipe)
     else:
         sets, counts, files = _file_sets(data, base, seed, splitter)
+    if not recipe.task.is_labelled:  # whatever the files have
+        sets = {name: _unlabelled(of) for name, of in sets.items()}
     if data.languages is not None:
         sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
     if not sets["dev"]:
@@ -133,7 +135,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
-    transfer = [replace(e, tags=None, label=None) for e in transfer]  # its file may be labelled
+    transfer = _unlabelled(transfer)  # its file may be labelled
     augmented, dropped_made = _augmented(
         recipe, sets["train"], held_out, _context(recipe, base, splitter, counter)
     )
@@ -172,6 +174,10 @@ def refuse_unknown_labels(task: Task, examples: Sequence[Example]) -> None:
     for output in task.outputs:
         kind = "tags" if output.level == "word" else "labels"
         check_labels(examples, **{kind: output.labels})
+
+
+def _unlabelled(examples: Sequence[Example]) -> list[Example]:
+    return [replace(example, tags=None, label=None) for example in examples]
 
 
 def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -> list[_Item]:
@@ -276,6 +282,7 @@ def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> Non
         "intent_slots": ("tags", "label"),
         "classes": ("label",),
         "pair": ("label", "second"),
+        "text": (),
     }
     for example in examples:
         for field in needs[recipe.task.kind]:

@@ -7,10 +7,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tfdistil.data.example import Example
+from tfdistil.distill.bound_stage import FeaturizedModel
+from tfdistil.distill.cloze import ClozePredictor
 from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
-from tfdistil.tasks import Prediction, Task
+from tfdistil.tasks import Prediction, Task, Text
 from tfdistil.tasks.decoders import read_decoders
+
+
+def predictor_of(made: FeaturizedModel, task: Task, head: str) -> Predictor | ClozePredictor:
+    """What a model says of examples, by the head that answers.
+
+    Args:
+        made: a model and its featurizer.
+        task: asks.
+        head: prefix of the signals.
+    """
+    if isinstance(task, Text):
+        return ClozePredictor(made.model, made.featurizer, task, head)
+    return Predictor(made.model, task, head)
 
 
 class Predictor:

@@ -15,6 +15,7 @@ from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
+from tfdistil.distill.cloze import ClozePredictor
 from tfdistil.distill.derived import (
     JoinedSignals,
     LiveDerived,
@@ -24,7 +25,7 @@ from tfdistil.distill.derived import (
     signals_read,
     split,
 )
-from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.evaluate import Predictor, predictor_of
 from tfdistil.distill.rows import Rows, encode_rows
 from tfdistil.distill.signals import (
     LiveSignals,
@@ -81,7 +82,7 @@ class Schedule:
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
-        self._predictors: dict[tuple[str, str], Predictor] = {}
+        self._predictors: dict[tuple[str, str], Predictor | ClozePredictor] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
         """Train through all stages; phases that are saved already are loaded instead.
@@ -142,7 +143,7 @@ class Schedule:
         assert stage.head is not None
         name, head = key = stage.spec.student, stage.head
         if key not in self._predictors:  # compiled once for all phases and stages
-            self._predictors[key] = Predictor(stage.student.model, self.task, head)
+            self._predictors[key] = predictor_of(stage.student, self.task, head)
         predictor = self._predictors[key]
 
         def evaluate() -> float:

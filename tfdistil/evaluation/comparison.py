@@ -170,8 +170,8 @@ def stored_predictions(work: Run, system: SystemId) -> Predictions:
     return found
 
 
-def write_predictions(predictions: Sequence[Prediction]) -> str:
-    """Predictions as JSON lines: tags and label, without scores."""
+def write_predictions(predictions: Sequence[Prediction], scores: bool = False) -> str:
+    """Predictions as JSON lines: tags and label, without scores unless they are asked for."""
     lines = []
     for prediction in predictions:
         row: dict[str, Any] = {}
@@ -179,6 +179,8 @@ def write_predictions(predictions: Sequence[Prediction]) -> str:
             row["tags"] = list(prediction.tags)
         if prediction.label is not None:
             row["label"] = prediction.label
+        if scores:
+            row["scores"] = list(prediction.tag_scores)
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 
@@ -187,7 +189,11 @@ def read_predictions(path: Path) -> list[Prediction]:
     """What `write_predictions` wrote."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [
-        Prediction(tags=tuple(row["tags"]) if "tags" in row else None, label=row.get("label"))
+        Prediction(
+            tags=tuple(row["tags"]) if "tags" in row else None,
+            tag_scores=tuple(row.get("scores", ())),
+            label=row.get("label"),
+        )
         for row in rows
     ]
 

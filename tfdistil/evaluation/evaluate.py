@@ -102,6 +102,8 @@ def errors(
     for example, prediction in zip(examples, predictions, strict=True):
         if len(found) >= limit:
             break
+        if example.tags is None and example.label is None:
+            continue  # text that nothing is predicted of
         if example.tags == prediction.tags and example.label == prediction.label:
             continue
         if prediction.label is None and example.tags == prediction.tags:
@@ -215,11 +217,11 @@ def predictor_of(work: Run, system: SystemId) -> Callable[[Sequence[Example]], l
     """What a system of a run says of examples; it is loaded once for all that are given."""
     if system.is_file:
         return partial(runtime_predictions, Runtime(work.file_of(system)))
-    from tfdistil.distill.evaluate import Predictor
+    from tfdistil.distill.evaluate import predictor_of as keras_predictor
     from tfdistil.distill.rows import encode_rows
 
     record = work.model(system.model)
-    predictor = Predictor(record.model, work.corpus.task, work.head(system.model))
+    predictor = keras_predictor(record, work.corpus.task, work.head(system.model))
     return lambda examples: predictor.predict(encode_rows(examples, record.featurizer, None))
 
 

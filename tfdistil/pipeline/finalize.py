@@ -92,7 +92,7 @@ def evaluate(work: Run, systems: Sequence[SystemId]) -> dict[str, Any]:
             if name in sets:
                 found = predict(sets[name])
                 path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
-                write_text(path, write_predictions(found))
+                write_text(path, write_predictions(found, work.corpus.task.keeps_scores))
         work.screen.line(f"  {name_of(system, work.recipe)}")
     return {"systems": list(map(str, systems))}
 

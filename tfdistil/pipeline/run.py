@@ -30,6 +30,7 @@ from tfdistil.models.checks import check_models, check_tables, check_taught, pla
 from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
+from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import EncoderSpec, FineTuneSpec
 from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
@@ -127,8 +128,7 @@ def train_model(
 
 def _answers(work: Run, name: str, record: ModelRecord) -> bool:
     """Whether a model's head scores the task, as that of a masked language model does not."""
-    outputs = {output.name for output in work.corpus.task.outputs}
-    return outputs <= set(record.model.outputs_of(work.recipe.head_of(name)))
+    return work.corpus.task.reads <= set(record.model.outputs_of(work.recipe.head_of(name)))
 
 
 def _must_answer(recipe: Recipe) -> list[str]:
@@ -167,8 +167,8 @@ def check_stages(
         if not _answers(work, name, models[name]):
             raise RecipeError(
                 f"models.{name} is fine-tuned or delivered for the task, but its head "
-                f"{work.recipe.head_of(name)!r} does not score it; give it a linear head, first of "
-                "its heads"
+                f"{work.recipe.head_of(name)!r} does not score it; give it one that scores "
+                f"{listed(sorted(work.corpus.task.reads))}, first of its heads"
             )
     sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
     for name in work.recipe.plan():

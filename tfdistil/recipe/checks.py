@@ -30,6 +30,8 @@ def check_recipe(recipe: Recipe) -> None:
             "data.low_resource.per: class needs sentences with a class, which task tags does "
             "not have; use per: language"
         )
+    if not recipe.task.is_labelled:
+        _check_unlabelled(recipe)
     names = [stage.name for stage in recipe.distill]
     if len(set(names)) < len(names):
         raise ValueError(f"stage names must be unique, got {', '.join(names)}")
@@ -58,6 +60,35 @@ def check_recipe(recipe: Recipe) -> None:
         _check_head(recipe, name)
         _check_is_trained(recipe, name)
     recipe.plan()
+
+
+def _check_unlabelled(recipe: Recipe) -> None:
+    """Nothing of a run on text alone needs labels."""
+    for name, spec in recipe.models.items():
+        if getattr(spec, "fine_tune", False):
+            raise MisplacedError(
+                f"models.{name} is fine-tuned on labels, which task: text has not; set "
+                f"models.{name}.fine_tune: false, and fine-tune what this run delivers in another",
+                *("models", name, "fine_tune"),
+            )
+        if isinstance(spec, BaselineSpec):
+            raise MisplacedError(
+                f"models.{name} is a baseline, which learns from labels, and task: text has none; "
+                "write it as a model of its own, with a stage without a teacher",
+                *("models", name, "baseline_of"),
+            )
+    if not recipe.deliver:
+        raise ValueError(
+            "task: text delivers encoders for other runs; say which, as in "
+            f"deliver: {{{next(reversed(recipe.models))}: {{checkpoint: true}}}}"
+        )
+    for name, spec in recipe.deliver.items():
+        if spec.tflite is not False:
+            raise MisplacedError(
+                f"deliver.{name}.tflite needs a task that a device can answer, and this is text; "
+                "give checkpoint: true, and make the file in a run that fine-tunes it",
+                *("deliver", name, "tflite"),
+            )
 
 
 def _origin(recipe: Recipe, name: str) -> tuple[str, str] | None:
@@ -157,8 +188,8 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
         )
     if isinstance(recipe.root_spec(stage.student), StudentSpec):
         known = recipe.heads_of(stage.student)
-        heads = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
-        for head in sorted(set(heads) - set(known)):
+        named = filter(None, (stage.stop.head, *(term.head for term in stage.terms)))
+        for head in sorted(set(named) - set(known)):
             raise ValueError(
                 f"stage {stage.name!r} uses the head {head!r}; the model {stage.student!r} "
                 f"has {list(known)}"

@@ -17,6 +17,7 @@ _TASKS = {
     "intent_slots": "intent and slots",
     "classes": "classification",
     "pair": "classification of sentence pairs",
+    "text": "masked language modelling",
 }
 _DATA_ORDER = ("train", "dev", "test", "transfer", "transfer_dropped", "test_seen_in_train")
 MISTAKES_AT_ONCE = 8

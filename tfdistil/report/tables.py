@@ -20,6 +20,8 @@ from tfdistil.runs.run_metrics import (
 )
 
 QUANTILES = ("p50", "p90", "p99")
+IN_BITS = {"bits_per_byte"}
+"""Scores that are no percentages."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +103,19 @@ def metrics_table(results: Metrics) -> Table | None:
     rows = [
         (
             f"{set_name(where)}: {system.name}",
-            *(units.points(system.scores[where].get(name)) for name in names),
+            *(_metric(name, system.scores[where].get(name)) for name in names),
         )
         for where in results.sets
         for system in results.systems
         if where in system.scores
     ]
     head = ("set and system", *map(metric_name, names))
-    return Table("All metrics, in percent", head, tuple(rows))
+    percent = "" if IN_BITS & {*names} else ", in percent"
+    return Table(f"All metrics{percent}", head, tuple(rows))
+
+
+def _metric(name: str, value: float | None) -> str:
+    return units.significant(value) if name in IN_BITS else units.points(value)
 
 
 def speed_table(results: Metrics) -> Table | None:

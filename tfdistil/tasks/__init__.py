@@ -10,9 +10,10 @@ from tfdistil.tasks.classes import Classes, Pair
 from tfdistil.tasks.constant import constant_score
 from tfdistil.tasks.intent_slots import IntentSlots
 from tfdistil.tasks.tags import Tags
+from tfdistil.tasks.text import Text
 from tfdistil.tasks.unknown import describe_unknown, unknown_labels
 
-TASKS: dict[str, Any] = {t.kind: t for t in (Tags, IntentSlots, Classes, Pair)}
+TASKS: dict[str, Any] = {t.kind: t for t in (Tags, IntentSlots, Classes, Pair, Text)}
 
 
 def task_from_json(data: Mapping[str, Any]) -> Task:
@@ -35,6 +36,7 @@ __all__ = [
     "Span",
     "Tags",
     "Task",
+    "Text",
     "constant_score",
     "describe_unknown",
     "task_from_json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -124,10 +125,18 @@ class Task(ABC):
     metric: ClassVar[str]
     """The key of `score` that model selection, retention and export checks use."""
 
+    keeps_scores: ClassVar[bool] = False
+    """Whether `score` reads ``tag_scores``, so that stored predictions must have them."""
+
     @property
     @abstractmethod
     def outputs(self) -> tuple[Output, ...]:
         """The outputs in a fixed order."""
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """What a head must score for a model to answer: the outputs."""
+        return frozenset(output.name for output in self.outputs)
 
     @abstractmethod
     def targets(self, example: Example) -> dict[str, np.ndarray]:
@@ -190,6 +199,21 @@ class Task(ABC):
         self, examples: Sequence[Example], predictions: Sequence[Prediction]
     ) -> Statistics:
         """What each example adds to `metric`, for the bootstrap."""
+
+    def constant(self, examples: Sequence[Example]) -> list[Prediction]:
+        """One answer for every text: the most frequent label of these very examples, and no tag.
+
+        Args:
+            examples: labelled.
+        """
+        labels = Counter(example.label for example in examples)
+        label = max(labels, key=lambda name: (labels[name], str(name))) if labels else None
+        return [
+            Prediction(
+                tags=None if example.tags is None else ("O",) * len(example.words), label=label
+            )
+            for example in examples
+        ]
 
     @abstractmethod
     def label_scores(

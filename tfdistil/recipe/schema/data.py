@@ -109,7 +109,9 @@ _WITH_TAGS = ("tags", "intent_slots")
 class TaskSpec(Part):
     """What is predicted."""
 
-    kind: Literal["tags", "intent_slots", "classes", "pair"] = Field(description="the task")
+    kind: Literal["tags", "intent_slots", "classes", "pair", "text"] = Field(
+        description="the task; `text`: none, models are trained on text without labels"
+    )
     continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
     scheme: Literal["iob2", "iobes"] = Field(
         "iob2",
@@ -124,6 +126,11 @@ class TaskSpec(Part):
         if self.scheme != "iob2" and self.kind not in _WITH_TAGS:
             raise ValueError(f"scheme: {self.scheme} needs a task with tags, not {self.kind}")
         return self
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether anything is predicted of a text."""
+        return self.kind != "text"
 
     @property
     def options(self) -> dict[str, Any]:

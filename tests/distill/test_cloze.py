@@ -1,0 +1,127 @@
+"""A masked language model's guesses, against masking one text at a time by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tfdistil.distill.cloze import ClozePredictor
+from tfdistil.distill.evaluate import predictor_of
+from tfdistil.distill.rows import encode_rows
+from tfdistil.encoders import scratch_encoder
+from tfdistil.tasks import Text
+from tfdistil.tasks.text import hidden_words
+
+from .conftest import PIECES, Model
+
+MASK = PIECES["pieces"].index("[MASK]")
+UNKNOWN = PIECES["pieces"].index("[UNK]")
+
+
+@pytest.fixture
+def featurizer(make_featurizer):
+    return make_featurizer("pieces")
+
+
+@pytest.fixture
+def language_model(featurizer):
+    """Random, with scores that are far from even, and often right: it likes the word ``the``."""
+    encoder = scratch_encoder(
+        vocabulary=featurizer.tokenizer.get_vocab_size(),
+        hidden_dim=8,
+        layers=1,
+        attention_heads=2,
+        intermediate_dim=8,
+        max_positions=64,
+        outputs={},
+        heads={"logits": "mlm"},
+        seed=3,
+    )
+    for weight in encoder.weights:
+        weight.assign(weight + 0.3 * np.random.default_rng(5).normal(size=weight.shape))
+    the = featurizer.tokenizer.token_to_id("the")
+    (bias,) = (w for w in encoder.mlm.weights if w.shape == (encoder.config.vocabulary,))
+    bias.assign(np.array(bias) + 3.0 * (np.arange(bias.shape[0]) == the))
+    return encoder
+
+
+def by_hand(model, featurizer, words):
+    """Guess and log-probability of each hidden word of a text that is one window."""
+    known = featurizer.pieces(words)
+    spelt = [known[word] for word in words]
+    ids, hidden = [featurizer.cls], {}
+    for place, pieces in enumerate(spelt):
+        is_hidden = place in hidden_words(words)
+        if is_hidden:
+            hidden[place] = (len(ids), pieces)
+        ids += [MASK] * len(pieces) if is_hidden else pieces
+    ids.append(featurizer.sep)
+    batch = {
+        "input_ids": np.array([ids], np.int32),
+        "attention_mask": np.ones((1, len(ids)), np.int32),
+    }
+    logits = np.array(model(batch)["logits/mlm"][0], np.float64)
+    log_q = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    return {
+        place: (
+            tuple(logits[start : start + len(pieces)].argmax(-1)),
+            log_q[range(start, start + len(pieces)), pieces].sum(),
+        )
+        for place, (start, pieces) in hidden.items()
+    }
+
+
+def test_guesses_and_probabilities_are_those_of_one_text_at_a_time(
+    language_model, featurizer, make_examples
+):
+    texts = make_examples(60, seed=2)
+    assert any(not text.words for text in texts)
+    predictor = predictor_of(Model(language_model, featurizer), Text(), "logits")
+    assert isinstance(predictor, ClozePredictor)
+    found = predictor.predict(encode_rows(texts, featurizer, None))
+    right = 0
+    for text, prediction in zip(texts, found, strict=True):
+        expected = by_hand(language_model, featurizer, text.words)
+        assert len(prediction.tags) == len(prediction.tag_scores) == len(text.words)
+        for place, word in enumerate(text.words):
+            if place not in expected:
+                assert (prediction.tags[place], prediction.tag_scores[place]) == ("", 1.0)
+                continue
+            pieces, log_p = expected[place]
+            is_right = pieces == featurizer.pieces([word])[word]
+            right += is_right
+            assert (prediction.tags[place] == word) == is_right
+            assert np.log(prediction.tag_scores[place]) == pytest.approx(log_p, rel=1e-4)
+    assert right > 0
+    scores = predictor.score(encode_rows(texts, featurizer, None), texts)
+    assert scores["words_guessed"] == pytest.approx(
+        100 * right / sum(len(hidden_words(t.words)) for t in texts)
+    )
+
+
+def test_a_word_that_cannot_be_spelt_is_wrong_and_costs_its_bytes(language_model, featurizer):
+    from tfdistil.data.example import Example
+
+    text = Example(("qüx",))
+    assert featurizer.pieces(text.words)["qüx"] == (UNKNOWN,)
+    ((_, log_p),) = by_hand(language_model, featurizer, text.words).values()
+    predictor = ClozePredictor(language_model, featurizer, Text(), "logits")
+    (found,) = predictor.predict(encode_rows([text], featurizer, None))
+    assert found.tags != text.words
+    assert np.log2(found.tag_scores[0]) == pytest.approx(log_p / np.log(2) - 8 * 4, rel=1e-4)
+
+
+def test_each_hidden_word_of_a_text_in_several_windows_is_guessed_once(
+    language_model, featurizer, make_examples
+):
+    long = [text for text in make_examples(40, seed=4, longest=60) if len(text.words) > 20]
+    whole = encode_rows(long, featurizer, None)
+    short = type(featurizer).from_tokenizer(featurizer.tokenizer, 24)
+    cut = encode_rows(long, short, None)
+    assert len(cut) > len(whole) >= len(long)
+    predictor = ClozePredictor(language_model, short, Text(), "logits")
+    for text, prediction in zip(long, predictor.predict(cut), strict=True):
+        places = hidden_words(text.words)
+        scores = np.array(prediction.tag_scores)
+        assert (scores[places] < 1).all()
+        assert (np.delete(scores, places) == 1).all()

@@ -1,0 +1,137 @@
+"""A run on text without labels: from words to small encoders, with scores and a report."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from ruamel.yaml import YAML
+
+from tfdistil.console.screen import Screen
+from tfdistil.encoders import load_encoder
+from tfdistil.errors import RecipeError
+from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.pipeline.run import run
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.runs.run_metrics import Metrics
+
+RECIPE = """
+task: text
+data:
+  demo: {kind: tags, languages: [en, es], train: 150, dev: 30, test: 30, transfer: 20}
+models:
+  teacher:
+    scratch:
+      {layers: 2, hidden_dim: 16, heads: 2, intermediate_dim: 24, vocabulary: 300,
+       pretrain: {updates: 60, batch_size: 16, learning_rate: 1.0e-2}}
+    heads: {logits: mlm}
+    fine_tune: false
+    max_length: 32
+  half: {from: teacher, apply: [keep_layers]}
+  spanish: {from: half, apply: [{kind: reduce_vocabulary, language: es}]}
+distill:
+  - name: language
+    student: half
+    terms:
+      - {loss: softened_cross_entropy, weight: 5}
+      - {loss: hidden_cosine}
+      - {loss: masked_lm, weight: 2}
+    noise: [masking]
+    batch_size: 16
+    stop: {updates: 20, every: 10, monitor: loss}
+deliver: {half: {checkpoint: true}, spanish: {checkpoint: true}}
+"""
+
+
+def tree(**changes):
+    return YAML(typ="safe").load(RECIPE) | changes
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "text"
+    printed = io.StringIO()
+    run(parse_recipe(tree()), out, screen=Screen(Console(file=printed, width=120)))
+    return out, printed.getvalue()
+
+
+@pytest.mark.slow
+def test_every_masked_language_model_is_scored_and_delivered(finished):
+    out, printed = finished
+    metrics = Metrics.load(out)
+    assert (metrics.task, metrics.metric, metrics.main) == ("text", "words_guessed", "half")
+    assert [system.id for system in metrics.systems] == ["teacher", "half", "spanish"]
+    teacher, half, spanish = metrics.systems
+    assert half.parameters < teacher.parameters
+    assert spanish.parameters < half.parameters
+    for system in metrics.systems:
+        assert set(system.scores) >= {"dev", "test"}
+        assert 0 <= system.scores["test"]["words_guessed"] <= 100
+        assert 0 < system.scores["test"]["bits_per_byte"] < 16
+        assert set(system.languages) == {"en", "es"}
+    assert teacher.scores["test"]["words_guessed"] > 5
+    # What Spanish does not need is gone; what it needs is as it was.
+    assert spanish.languages["es"] == pytest.approx(half.languages["es"], abs=3)
+    assert spanish.languages["en"] <= half.languages["en"]
+    assert not metrics.errors
+    page = (out / "report.html").read_text("utf-8")
+    assert "words guessed" in page
+    assert "bits per byte" in page
+    assert "words guessed" in (out / "MODEL_CARD.md").read_text("utf-8")
+    assert "checkpoint of spanish" in printed
+
+
+@pytest.mark.slow
+def test_what_is_delivered_is_a_masked_language_model_of_its_format(finished):
+    out, _ = finished
+    folder = out / "checkpoints" / "spanish"
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    assert config["num_hidden_layers"] == 1
+    encoder = load_encoder(folder, {}, heads={"logits": {"kind": "mlm"}})
+    assert not encoder.load_report.fresh
+    assert encoder.config.vocabulary == config["vocab_size"] < 300
+
+
+@pytest.mark.slow
+def test_models_of_text_are_evaluated_on_other_text(finished, tmp_path):
+    out, _ = finished
+    file = tmp_path / "other.txt"
+    file.write_text("wake me up at seven\nset a timer for ten minutes\n", "utf-8")
+    found = evaluate(out, file, model="teacher")
+    assert found["other.txt"].examples == 2
+    assert set(found["other.txt"].scores) == {"words_guessed", "bits_per_byte"}
+    again = evaluate(out)
+    assert again["test"].scores == pytest.approx(Metrics.load(out).delivered.scores["test"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"deliver": {}}, "task: text delivers encoders for other runs; say which"),
+        ({"deliver": {"half": {"tflite": True}}}, "deliver.half.tflite needs a task"),
+        (
+            {"models": {"teacher": {"scratch": {}, "heads": {"logits": "mlm"}}}},
+            "set models.teacher.fine_tune: false",
+        ),
+    ],
+)
+def test_what_needs_labels_is_refused_at_once(changes, message):
+    with pytest.raises(RecipeError, match=message):
+        parse_recipe(tree(**changes))
+
+
+def test_a_term_on_labels_is_refused(tmp_path: Path):
+    changed = tree()
+    changed["distill"][0]["terms"] = [{"loss": "cross_entropy"}]
+    with pytest.raises(RecipeError, match="reads labels of the task, which has none"):
+        run(parse_recipe(changed), tmp_path / "run", screen=Screen(Console(file=io.StringIO())))
+
+
+def test_a_model_that_scores_no_pieces_is_refused(tmp_path: Path):
+    changed = tree()
+    changed["models"]["teacher"]["heads"] = {"logits": "linear"}
+    with pytest.raises(RecipeError, match="mlm"):
+        run(parse_recipe(changed), tmp_path / "run", screen=Screen(Console(file=io.StringIO())))

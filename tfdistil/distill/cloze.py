@@ -1,0 +1,144 @@
+"""A masked language model at the cloze test of `tfdistil.tasks.text`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfdistil.data.example import Example
+from tfdistil.distill.masking import mask_piece
+from tfdistil.distill.rows import Rows, bucketed_batches
+from tfdistil.tasks import Prediction
+from tfdistil.tasks.text import Text, hidden_words
+
+_BATCH = 16
+"""Rows at a time: logits are as wide as the vocabulary at every piece."""
+_BITS_OF_A_BYTE = 8
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    """A hidden word in a row: its place in the text, its first position, its pieces."""
+
+    place: int
+    start: int
+    pieces: tuple[int, ...]
+
+
+class ClozePredictor:
+    """Guesses the hidden words of texts, each from its window with all hidden words of it masked.
+
+    A word's guess is the best piece at each of its positions, and its probability the product of
+    those of its own pieces. A word that the vocabulary cannot spell is never guessed, and what it
+    would take to spell it, eight bits for each byte, counts beside its unknown piece.
+
+    Args:
+        model: an encoder.
+        featurizer: feeds it; with a mask piece.
+        task: scores.
+        head: of the kind ``mlm``.
+    """
+
+    def __init__(self, model: Any, featurizer: Any, task: Text, head: str):
+        self.model, self.featurizer, self.task = model, featurizer, task
+        self.signal = f"{head}/mlm"
+        self.mask = mask_piece(featurizer)
+        self._compiled: Callable[..., tuple[Any, Any]] | None = None
+
+    def predict(self, rows: Rows) -> list[Prediction]:
+        """One prediction per example, see `Text`."""
+        guesses = [[""] * len(words) for words in rows.texts]
+        scores = [[1.0] * len(words) for words in rows.texts]
+        for batch in bucketed_batches(rows.lengths, _BATCH, None):
+            hidden = [list(self._hidden(rows, row)) for row in batch]
+            if any(hidden):
+                self._guess(rows, batch, hidden, guesses, scores)
+        return [
+            Prediction(tags=tuple(guess), tag_scores=tuple(score))
+            for guess, score in zip(guesses, scores, strict=True)
+        ]
+
+    def score(self, rows: Rows, examples: Sequence[Example]) -> dict[str, float]:
+        """The task's scores."""
+        return self.task.score(examples, self.predict(rows))
+
+    def _hidden(self, rows: Rows, row: int) -> Iterator[_Hidden]:
+        """The hidden words that a row owns."""
+        window, words = rows.windows[row], rows.texts[rows.example[row]]
+        known = self.featurizer.pieces(words)
+        first, end = window.words
+        for place in hidden_words(words):
+            if first <= place < end:
+                start = int(window.tokens[window.starts[place - first]])
+                room = window.length - 1 - start  # a word longer than a window is cut
+                yield _Hidden(int(place), start, known[words[place]][:room])
+
+    def _guess(
+        self,
+        rows: Rows,
+        batch: np.ndarray,
+        hidden: Sequence[Sequence[_Hidden]],
+        guesses: list[list[str]],
+        scores: list[list[float]],
+    ) -> None:
+        """Fill in what is guessed in a batch of rows."""
+        inputs = rows.inputs(batch)
+        inputs["input_ids"] = inputs["input_ids"].copy()
+        places = np.array(
+            [
+                (i, word.start + offset, piece)
+                for i, found in enumerate(hidden)
+                for word in found
+                for offset, piece in enumerate(word.pieces)
+            ],
+            np.int32,
+        )
+        inputs["input_ids"][places[:, 0], places[:, 1]] = self.mask
+        best, log_p = (np.asarray(found) for found in self._run(inputs, places))
+        at = 0
+        for row, found in zip(batch, hidden, strict=True):
+            example = int(rows.example[row])
+            for word in found:
+                part = slice(at, at := at + len(word.pieces))
+                spelt = self.featurizer.unk not in word.pieces
+                right = spelt and tuple(best[part].tolist()) == word.pieces
+                text = rows.texts[example][word.place]
+                guesses[example][word.place] = text if right else self._read(best[part], text)
+                bytes_left = 0 if spelt else len(text.encode("utf-8", "surrogatepass"))
+                probability = float(np.exp(log_p[part].astype(np.float64).sum()))
+                scores[example][word.place] = probability * 2.0 ** (-_BITS_OF_A_BYTE * bytes_left)
+
+    def _read(self, pieces: np.ndarray, text: str) -> str:
+        """Pieces as they are written; nothing where they look like the word and are not it."""
+        read = " ".join(str(self.featurizer.tokenizer.id_to_token(int(piece))) for piece in pieces)
+        return "" if read == text else read
+
+    def _run(self, inputs: Mapping[str, np.ndarray], places: np.ndarray) -> tuple[Any, Any]:
+        if self._compiled is None:
+            self._compiled = self._compile(inputs)
+        return self._compiled(dict(inputs), places)
+
+    def _compile(self, inputs: Mapping[str, np.ndarray]) -> Callable[..., tuple[Any, Any]]:
+        def run(batch: Mapping[str, Any], places: Any) -> tuple[Any, Any]:
+            logits = self.model(batch, training=False)[self.signal]
+            time = ops.shape(logits)[1]
+            flat = ops.reshape(logits, (-1, logits.shape[-1]))
+            chosen = ops.take(flat, places[:, 0] * time + places[:, 1], axis=0)
+            log_q = ops.log_softmax(ops.cast(chosen, "float32"), axis=-1)
+            own = ops.take_along_axis(log_q, places[:, 2:], axis=-1)
+            return ops.argmax(chosen, axis=-1), ops.squeeze(own, axis=-1)
+
+        if keras.backend.backend() != "tensorflow":
+            return run
+        import tensorflow as tf
+
+        signature = {
+            name: tf.TensorSpec((None, None, *array.shape[2:]), array.dtype)
+            for name, array in inputs.items()
+        }
+        return tf.function(run, input_signature=[signature, tf.TensorSpec((None, 3), tf.int32)])
