@@ -82,8 +82,8 @@ def _check_unlabelled(recipe: Recipe) -> None:
             "task: text delivers encoders for other runs; say which, as in "
             f"deliver: {{{next(reversed(recipe.models))}: {{checkpoint: true}}}}"
         )
-    for name, spec in recipe.deliver.items():
-        if spec.tflite is not False:
+    for name, delivery in recipe.deliver.items():
+        if delivery.tflite is not False:
             raise MisplacedError(
                 f"deliver.{name}.tflite needs a task that a device can answer, and this is text; "
                 "give checkpoint: true, and make the file in a run that fine-tunes it",
