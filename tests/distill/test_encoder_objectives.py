@@ -75,14 +75,25 @@ def test_padding_changes_nothing_and_gets_no_gradient(name):
 
 
 @each
-def test_means_of_batches_join_into_that_of_all(name):
+def test_padding_counts_where_it_is_asked_for(name):
+    """Equation 6 as it stands: a mean over all elements."""
+    (student,), (lower, upper) = layers(name, 1), layers(name, 2, seed=1)
+    value = FUNCTIONS[name](student, [lower, upper], MASK, padding=True)
+    assert float(value) == pytest.approx((((lower + upper) / 2 - student) ** 2).mean(), rel=1e-5)
+
+
+@each
+@pytest.mark.parametrize("padding", [False, True])
+def test_means_of_batches_join_into_that_of_all(name, padding):
     (student,), teacher = layers(name, 1), layers(name, 2, seed=1)
     count, total, of_all = find_objective(name).count, 0.0, 0.0
     for rows in (slice(0, 1), slice(1, None)):
-        part = FUNCTIONS[name](student[rows], [layer[rows] for layer in teacher], MASK[rows])
-        number = float(count(mask=MASK[rows], student=None, teacher=None))
+        part = FUNCTIONS[name](
+            student[rows], [layer[rows] for layer in teacher], MASK[rows], padding=padding
+        )
+        number = float(count(mask=MASK[rows], student=None, teacher=None, padding=padding))
         total, of_all = total + number, of_all + number * float(part)
-    whole = float(FUNCTIONS[name](student, teacher, MASK))
+    whole = float(FUNCTIONS[name](student, teacher, MASK, padding=padding))
     assert of_all / total == pytest.approx(whole, rel=1e-5)
 
 

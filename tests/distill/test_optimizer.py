@@ -207,3 +207,26 @@ def test_many_updates_are_those_of_the_formula():
         rate = 0.01 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
         expected -= rate * m / (np.sqrt(v) + 1e-8)
         np.testing.assert_allclose(np.array(weight), expected, rtol=2e-5, atol=1e-6)
+
+
+def test_epsilon_is_added_to_the_root_of_the_second_moment():
+    """ε̂ of Kingma and Ba (2015), Section 2: before the moment is corrected for its start."""
+    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", epsilon=0.5)
+    gradient = np.array([0.0, 1.0, -2.0])
+    (moved,) = one_step(spec, groups((3,)), [gradient])
+    root = np.sqrt(1 - 0.999)  # of the second moment after one step, for a gradient of 1
+    expected = -0.1 * gradient * root / (root * np.abs(gradient) + 0.5)
+    np.testing.assert_allclose(moved, expected, rtol=1e-4, atol=1e-9)
+
+
+def test_a_part_of_a_group_at_rate_0_stays():
+    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", rates={"part": 0.0})
+    first, second = groups((2,), (2,))
+    both = ("both", [*first[1], *second[1]])
+    parts = [("part", second[1])]
+    weights, before = both[1], [np.array(weight) for weight in both[1]]
+    optimizer = make_optimizer(spec, STEPS, [both], parts=parts)
+    optimizer.build(weights)
+    optimizer.apply([keras.ops.ones(2)] * 2, weights)
+    assert (np.array(weights[0]) != before[0]).all()
+    np.testing.assert_array_equal(weights[1], before[1])

@@ -109,13 +109,24 @@ def test_every_other_layer_is_2n_minus_1(made):
     assert len(own) == 5
 
 
+@pytest.mark.parametrize(("layers", "kept"), [(2, [1, 2]), (-2, [5, 6]), (6, [1, 2, 3, 4, 5, 6])])
+def test_the_first_and_the_last_layers(made, layers, kept):
+    groups = dict(made["teacher"].model.layer_groups())
+    after = apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": layers})
+    own = dict(after.model.layer_groups())
+    assert after.model.config.layers == len(kept)
+    for new, number in enumerate(kept, 1):
+        for mine, theirs in zip(own[f"layer_{new}"], groups[f"layer_{number}"], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
 def test_half_of_an_odd_number_of_layers(made):
     five = apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": [1, 2, 3, 4, 5]})
     with pytest.raises(ValueError, match=r"there are 5; say which, such as layers: \[1, 3, 5\]"):
         apply_transform("keep_layers", five, made.corpus, {})
 
 
-@pytest.mark.parametrize("layers", [[], [0, 1], [2, 1], [1, 1], [7]])
+@pytest.mark.parametrize("layers", [[], [0, 1], [2, 1], [1, 1], [7], 0, 7, -7])
 def test_layers_that_are_not_there(made, layers):
     with pytest.raises(ValueError, match="different numbers of 1 to 6 in rising order; got"):
         apply_transform("keep_layers", made["teacher"], made.corpus, {"layers": layers})
@@ -219,6 +230,23 @@ def test_rare_pieces_go_and_words_are_spelled_with_others(made):
         assert window.inputs["input_ids"].max() < record.model.config.vocabulary
 
 
+def test_a_piece_stays_that_occurs_in_enough_sentences(made):
+    """Counted by hand: pieces of more than one character, in sentences and not in words."""
+    options = {"language": "de", "min_sentences": 4}
+    after = apply_transform("reduce_vocabulary", made["teacher"], made.corpus, options)
+    featurizer = made["teacher"].featurizer
+    corpus = made.corpus
+    texts = [e.words for e in (*corpus.train, *corpus.transfer) if e.language == "de"]
+    expected = set()
+    for piece, number in featurizer.tokenizer.get_vocab().items():
+        inside = [any(number in featurizer.pieces([w])[w] for w in words) for words in texts]
+        if len(piece.removeprefix("##")) > 1 and not piece.startswith("[") and sum(inside) >= 4:
+            expected.add(piece)
+    pieces = after.featurizer.tokenizer.get_vocab()
+    assert {p for p in pieces if len(p.removeprefix("##")) > 1 and p[0] != "["} == expected
+    assert 0 < len(expected) < 300
+
+
 def test_the_masked_language_head_is_cut_with_the_table(made):
     before = with_mlm_head(made["teacher"], 3)
     before.model.mlm.bias.assign(np.arange(before.model.config.vocabulary))
@@ -235,6 +263,10 @@ def test_the_masked_language_head_is_cut_with_the_table(made):
     ("other", "text"),
     [
         ("{from: teacher, apply: [{kind: reduce_vocabulary, min_share: 5.0}]}", "0 to 1, got 5.0"),
+        (
+            "{from: teacher, apply: [{kind: reduce_vocabulary, min_sentences: 0}]}",
+            "at least 1, got 0",
+        ),
         ("{from: teacher, apply: [melt]}", r"other.apply.0: unknown transform 'melt'; .*quantize"),
         ("{from: teacher, apply: [{kind: keep_layers, n: 1}]}", "no option n; it has layers"),
         ("{from: teacher, apply: [{kind: keep_layers, layers: even}]}", "'layers' is 'even'"),

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tfdistil.distill.distiller import Distiller
+from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import bind_terms
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.masked_language import copy_body
+from tfdistil.recipe.schema.stages import StageSpec, TermSpec
 from tfdistil.tasks import Tags
 
 # A recipe needs a `student`, which is the last of the cascade.
@@ -167,3 +170,16 @@ def test_a_matrix_without_enough_columns_is_an_error(recipe, layers, message):
     stage = recipe(MODELS, STAGES.replace("[[1, 1, 2], [2, 2, 3]]", layers)).distill[0]
     with pytest.raises(RecipeError, match=message):
         bind_terms(stage.terms, Tags(("O",)).outputs)
+
+
+def test_a_teacher_in_training_mode_is_another_at_every_look(encoder, subwords, corpus):
+    """As the paper has it; by default dropout of the teacher is off."""
+    stage = StageSpec(name="s", terms=[TermSpec(loss="states_mse", layers=[[1, 1, 2], [2, 2, 3]])])
+    teacher, student = encoder(3), encoder(2)
+    rows = encode_rows(corpus(4, 1), subwords, None)
+    batch = {"train": rows.inputs(range(4))}
+    for dropout, values in ((False, 1), (True, 3)):
+        terms = bind_terms(stage.terms, Tags(("O",)).outputs)
+        distiller = Distiller(student, terms, teacher=teacher, teacher_dropout=dropout)
+        seen = {float(distiller.compute_loss(batch, y_pred=distiller(batch))) for _ in range(3)}
+        assert len(seen) == values

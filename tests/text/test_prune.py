@@ -9,7 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from tfdistil.errors import CheckpointError
-from tfdistil.text.prune import occurring_pieces, prune_tokenizer
+from tfdistil.text.prune import characters, occurring_pieces, prune_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 
 SEEN = ["the", "lamp", "in", "the", "kitchen", "is", "on"]
@@ -73,6 +73,22 @@ def test_other_words_fall_apart_into_kept_pieces(tokenizer):
     found = pruned.encode([word], is_pretokenized=True, add_special_tokens=False)
     assert len(found.ids) > 1
     assert max(found.ids) < len(old)
+
+
+def test_single_characters_stay_where_they_are_seen(tokenizer):
+    """Of bytes, which no text shows, all stay; so does the mark of a word's beginning."""
+    kept = occurring(tokenizer, SEEN)
+    seen = characters(tokenizer, SEEN)
+    pruned, old = prune_tokenizer(tokenizer, kept, seen)
+    every, of_all = prune_tokenizer(tokenizer, kept)
+    assert set(old.tolist()) <= set(of_all.tolist())
+    assert tokens(pruned, SEEN) == tokens(tokenizer, SEEN)
+    anagram = ["".join(sorted("".join(SEEN)))]
+    assert tokens(pruned, anagram) == tokens(every, anagram)
+    singles = {p.removeprefix("##") for p in pruned.get_vocab() if len(p.removeprefix("##")) == 1}
+    if json.loads(tokenizer.to_str())["model"]["type"] != "BPE":
+        assert singles <= seen | {"▁"}
+        assert len(old) < len(of_all)
 
 
 def test_all_pieces_kept_is_the_same_tokenizer(tokenizer):

@@ -37,6 +37,7 @@ class Distiller(TrainStep, keras.Model):
             align on pieces; None where there are none. It is no part of the distiller's weights.
         start: what parameters begin at that an earlier phase has learnt, as `term_parameters` names
             them.
+        teacher_dropout: whether the teacher runs with its dropout.
 
     Attributes:
         term_parameters: scalars that the terms own: ``<label of the term>.<name>``. They are
@@ -50,11 +51,12 @@ class Distiller(TrainStep, keras.Model):
         weighting: str = "fixed",
         teacher: SignalModel | None = None,
         start: Mapping[str, float] | None = None,
+        teacher_dropout: bool = False,
     ):
         super().__init__(name="distiller")
         self.student = student
         # A partial, because Keras takes the weights of any model it finds in an attribute.
-        self.teacher = None if teacher is None else partial(teacher, training=False)
+        self.teacher = None if teacher is None else partial(teacher, training=teacher_dropout)
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
         self.weighting = WEIGHTINGS[weighting]
@@ -170,4 +172,4 @@ class Distiller(TrainStep, keras.Model):
             mask = ops.ones_like(batch["attention_mask"][:, 0])
         parameters = self._values(term, term.objective.parameters)
         value = term.objective.function(**arguments, mask=mask, **parameters, **term.options)
-        return value, term.objective.count(**arguments, mask=mask)
+        return value, term.objective.count(**arguments, mask=mask, **term.options)

@@ -79,10 +79,21 @@ def _counted(mask: Any, target: Any) -> Any:
     return mask if target is None else mask * ops.cast(target >= 0, "int32")
 
 
-def _pairs(mask: Any, **others: Any) -> Any:
+def _pieces(mask: Any, padding: bool = False, **others: Any) -> Any:
+    """What `states_mse` is a mean over: real pieces."""
+    del others
+    return ops.sum(_counting(mask, padding))
+
+
+def _pairs(mask: Any, padding: bool = False, **others: Any) -> Any:
     """What `attention_mse` is a mean over: pairs of real pieces."""
     del others
-    return ops.sum(ops.square(ops.sum(ops.cast(mask, "float32"), axis=1)))
+    return ops.sum(ops.square(ops.sum(_counting(mask, padding), axis=1)))
+
+
+def _counting(mask: Any, padding: bool) -> Any:
+    mask = ops.cast(mask, "float32")
+    return ops.ones_like(mask) if padding else mask
 
 
 @objective(
@@ -93,19 +104,24 @@ def _pairs(mask: Any, **others: Any) -> Any:
     count=_pairs,
     hints=ROWS,
 )
-def attention_mse(student: Sequence[Any], teacher: Sequence[Any], mask: Any) -> Any:
+def attention_mse(
+    student: Sequence[Any], teacher: Sequence[Any], mask: Any, padding: bool = False
+) -> Any:
     """Squared error of attention maps: CAMeMBERT, Equation 4, summed over the rows of ``layers``.
 
-    Padding is left out, which the paper does not say.
+    The paper pads to the longest and takes the mean over all elements (Equation 6); here padding is
+    left out unless it is asked for.
 
     Args:
         student: maps, one for each row, float ``[B, heads, T, T]``.
         teacher: first maps of all rows, then second ones.
         mask: 1 at real pieces, ``[B, T]``.
+        padding: count pairs with padding, too.
 
     Returns:
         Σ over rows of the mean over heads and pairs of real pieces of ((t + t')/2 - s)².
     """
+    mask = _counting(mask, padding)
     pairs = ops.expand_dims(mask, 1) * ops.expand_dims(mask, 2)
     return _mse_to_means(student, teacher, 1, pairs)
 
@@ -115,9 +131,12 @@ def attention_mse(student: Sequence[Any], teacher: Sequence[Any], mask: Any) -> 
     student="hidden/{layers[0]}",
     teacher=("hidden/{layers[1]}", "hidden/{layers[2]}"),
     align="subword",
+    count=_pieces,
     hints=ROWS,
 )
-def states_mse(student: Sequence[Any], teacher: Sequence[Any], mask: Any) -> Any:
+def states_mse(
+    student: Sequence[Any], teacher: Sequence[Any], mask: Any, padding: bool = False
+) -> Any:
     """Squared error of hidden states: CAMeMBERT, Equation 5, summed over the rows of ``layers``.
 
     Layer 0 is the embeddings. Where they are frozen their row has no gradient; in a term of its own
@@ -127,11 +146,12 @@ def states_mse(student: Sequence[Any], teacher: Sequence[Any], mask: Any) -> Any
         student: states, one for each row, float ``[B, T, D]``.
         teacher: first states of all rows, then second ones.
         mask: 1 at real pieces, ``[B, T]``.
+        padding: count it, too.
 
     Returns:
         Σ over rows of the mean over real pieces and dimensions of ((t + t')/2 - s)².
     """
-    return _mse_to_means(student, teacher, -1, mask)
+    return _mse_to_means(student, teacher, -1, _counting(mask, padding))
 
 
 def _mse_to_means(student: Any, teacher: Sequence[Any], axis: int, mask: Any) -> Any:

@@ -88,7 +88,7 @@ class Objective:
         function: ``function(student, teacher?, target?, mask, **parameters, **options)``;
             ``student`` and ``teacher`` are one tensor where one name is read, else a list.
         signals: what a term reads that says nothing else.
-        count: ``count(student=, teacher=, target=, mask=)`` of what the function reads: how many
+        count: ``count(student=, teacher=, target=, mask=, ...)`` of all that it is given: how many
             values the returned mean is over, so that means of batches of different size can be
             joined into that of all of them.
         parameters: scalars that each term of it owns and learns with the student, with what they

@@ -163,7 +163,7 @@ def make_optimizer(
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,
-        epsilon=1e-8,
+        epsilon=spec.epsilon,
         gradient_accumulation_steps=accumulate if accumulate > 1 else None,
     )
     optimizer.exclude_from_weight_decay(

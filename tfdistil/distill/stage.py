@@ -92,7 +92,14 @@ def run_stage(
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
         every = spec.stop.every * spec.accumulate if spec.stop.every else batches.steps
-        distiller = Distiller(student, stage.terms, spec.weighting, stage.teacher_in_step, learned)
+        distiller = Distiller(
+            student,
+            stage.terms,
+            spec.weighting,
+            stage.teacher_in_step,
+            learned,
+            spec.teacher_dropout,
+        )
         parameters = distiller.term_parameters
         distiller.compile(
             optimizer=make_optimizer(

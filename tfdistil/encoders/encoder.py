@@ -284,6 +284,10 @@ class Encoder(HeadedModel):
         groups += [(layer.name, layer.weights) for layer in reversed(self.layer_stack)]
         return [*groups, ("embeddings", self.embeddings.weights)]
 
+    def rate_groups(self) -> list[tuple[str, list[keras.Variable]]]:
+        """See `HeadedModel.rate_groups`; also ``positions``, the position embeddings."""
+        return [*super().rate_groups(), ("positions", [self.embeddings.positions])]
+
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
         return super().get_config() | {

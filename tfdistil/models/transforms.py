@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from tfdistil.options import wrong_call
 from tfdistil.registry import entering
 from tfdistil.students import STUDENTS
 from tfdistil.text.pretrained import MASK_TOKENS
-from tfdistil.text.prune import prune_tokenizer
+from tfdistil.text.prune import characters, prune_tokenizer
 
 Transform = Callable[..., ModelRecord]
 TRANSFORMS: dict[str, Transform] = {}
@@ -75,7 +76,7 @@ def quantize(record: ModelRecord, corpus: Corpus, engine: str = "keras") -> Mode
 
 @transform("keep_layers")
 def keep_layers(
-    record: ModelRecord, corpus: Corpus, layers: Sequence[int] | Literal["odd"] = "odd"
+    record: ModelRecord, corpus: Corpus, layers: Sequence[int] | int | Literal["odd"] = "odd"
 ) -> ModelRecord:
     """An encoder with some of the layers; embeddings and heads are copied.
 
@@ -84,7 +85,8 @@ def keep_layers(
         corpus: not read.
         layers: numbers from 1 in rising order; ``odd``: every other one, the first among them, so
             that layer n is the teacher's 2n - 1, as DistilBERT and Eliquare begin; of an even
-            number, so that the teacher has twice the layers.
+            number, so that the teacher has twice the layers. One number: the first so many, a
+            negative one: the last.
     """
     del corpus
     before = _encoder(record, "keep_layers")
@@ -94,7 +96,7 @@ def keep_layers(
             f"layers: odd keeps half of them, but there are {count}; say which, such as "
             f"layers: {list(range(1, count + 1, 2))}"
         )
-    kept = list(range(1, count + 1, 2)) if layers == "odd" else list(layers)
+    kept = _kept_layers(layers, count)
     if not kept or kept != sorted(set(kept) & set(range(1, count + 1))):
         raise ValueError(
             f"layers are different numbers of 1 to {count} in rising order; got {kept}"
@@ -106,22 +108,41 @@ def keep_layers(
     return replace(record, model=after)
 
 
+def _kept_layers(layers: Sequence[int] | int | Literal["odd"], count: int) -> list[int]:
+    """The numbers that are meant, of layers that there are or not."""
+    if layers == "odd":
+        return list(range(1, count + 1, 2))
+    if isinstance(layers, int):
+        first = 1 if layers > 0 else count + layers + 1
+        return list(range(first, first + abs(layers)))
+    return list(layers)
+
+
 @transform("reduce_vocabulary")
 def reduce_vocabulary(
-    record: ModelRecord, corpus: Corpus, language: str | None = None, min_share: float = 0.0
+    record: ModelRecord,
+    corpus: Corpus,
+    language: str | None = None,
+    min_share: float = 0.0,
+    min_sentences: int = 1,
 ) -> ModelRecord:
     """An encoder with fewer word pieces: a slice of its tables, and the tokenizer that has them.
 
-    Special pieces and single characters stay in any case.
+    Eliquare's VocabReduce (Section 5). Special pieces stay in any case, and, beyond the paper, the
+    single characters that occur, so that rare words are still spelt.
 
     Args:
         record: an encoder that reads pieces.
         corpus: its train, transfer and augmented sentences are counted.
         language: only its sentences; None: all.
-        min_share: least share of the sentences that a piece occurs in, 0 to 1; 0: it occurs at all.
+        min_share: least share of the sentences that a piece occurs in, 0 to 1; the paper has
+            0.0005.
+        min_sentences: least number of them, which decides where there are few.
     """
     if not 0 <= min_share <= 1:
         raise ValueError(f"min_share is a share of the sentences, 0 to 1, got {min_share}")
+    if min_sentences < 1:
+        raise ValueError(f"min_sentences is a number of sentences, at least 1, got {min_sentences}")
     before = _encoder(record, "reduce_vocabulary")
     featurizer: Any = record.featurizer
     examples = [*corpus.train, *corpus.transfer, *corpus.augmented]
@@ -129,9 +150,11 @@ def reduce_vocabulary(
         examples = [example for example in examples if example.language == language]
     if not examples:
         raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
-    kept = _pieces_of(featurizer, list(sentences(examples)), min_share)
+    texts = list(sentences(examples))
+    kept = _pieces_of(featurizer, texts, max(min_share * len(texts), min_sentences))
     kept |= _special(before, featurizer)
-    tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept)
+    seen = characters(featurizer.tokenizer, chain.from_iterable(texts))
+    tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept, seen)
     moved = int(np.searchsorted(old, featurizer.pad))
     pad = before.config.pad_id if before.config.position_offset else moved
     after = _like(before, vocabulary=len(old), pad_id=pad)
@@ -150,13 +173,13 @@ def reduce_vocabulary(
     return replace(record, model=after, featurizer=feeds, facts=facts)
 
 
-def _pieces_of(featurizer: Any, texts: Sequence[Sequence[str]], min_share: float) -> set[int]:
-    """Pieces that occur in at least that share of the texts."""
+def _pieces_of(featurizer: Any, texts: Sequence[Sequence[str]], least: float) -> set[int]:
+    """Pieces that occur in at least so many of the texts."""
     counts: Counter[int] = Counter()
     for words in texts:
         known = featurizer.pieces(list(dict.fromkeys(words)))
         counts.update({piece for word in words for piece in known[word]})
-    return {piece for piece, count in counts.items() if count >= min_share * len(texts)}
+    return {piece for piece, count in counts.items() if count >= least}
 
 
 def _special(encoder: Encoder, featurizer: Any) -> set[int]:

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from tfdistil.errors import CheckpointError
 from tfdistil.text.subwords import SubwordFeaturizer
 
+_BEGINNING = "▁"
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
@@ -23,7 +24,18 @@ def occurring_pieces(featurizer: SubwordFeaturizer, words: Iterable[str]) -> set
     return {piece for word in different for piece in known[word]}
 
 
-def prune_tokenizer(tokenizer: Tokenizer, kept: Collection[int]) -> tuple[Tokenizer, np.ndarray]:
+def characters(tokenizer: Tokenizer, words: Iterable[str]) -> set[str]:
+    """The characters that a tokenizer finds in words, after its normalizer."""
+    found: set[str] = set()
+    normalizer = tokenizer.normalizer
+    for word in dict.fromkeys(words):
+        found.update(word if normalizer is None else normalizer.normalize_str(word))
+    return found
+
+
+def prune_tokenizer(
+    tokenizer: Tokenizer, kept: Collection[int], seen: Collection[str] | None = None
+) -> tuple[Tokenizer, np.ndarray]:
     """The same tokenizer with fewer pieces, renumbered in their old order.
 
     Words made of kept pieces alone are tokenized as before. Others are made of shorter pieces where
@@ -34,6 +46,8 @@ def prune_tokenizer(tokenizer: Tokenizer, kept: Collection[int]) -> tuple[Tokeni
     Args:
         tokenizer: WordPiece, Unigram or BPE.
         kept: ids of the pieces to keep.
+        seen: the characters that stay, None: all. Those of BPE, which may be bytes, and the mark of
+            a word's beginning in Unigram stay in any case.
 
     Returns:
         The tokenizer, and the old ids of its pieces, int64 ``[V']`` in the order of the new ones.
@@ -49,7 +63,7 @@ def prune_tokenizer(tokenizer: Tokenizer, kept: Collection[int]) -> tuple[Tokeni
         )
     listed = model["type"] == "Unigram"
     pieces = {piece: i for i, (piece, _) in enumerate(model["vocab"])} if listed else model["vocab"]
-    wanted = set(kept) | _always_kept(tree, pieces)
+    wanted = set(kept) | _always_kept(tree, pieces, seen)
     if model["type"] == "BPE":
         _keep_parts(model, pieces, wanted)
     added = {token["content"]: token["id"] for token in tree["added_tokens"]}
@@ -71,10 +85,18 @@ def _id(item: tuple[str, int]) -> int:
     return item[1]
 
 
-def _always_kept(tree: dict[str, Any], pieces: dict[str, int]) -> set[int]:
+def _always_kept(
+    tree: dict[str, Any], pieces: dict[str, int], seen: Collection[str] | None
+) -> set[int]:
     model = tree["model"]
     prefix = model.get("continuing_subword_prefix") or ""
-    ids = {i for piece, i in pieces.items() if len(piece.removeprefix(prefix)) == 1}
+    single = {i: piece.removeprefix(prefix) for piece, i in pieces.items()}
+    any_character = seen is None or model["type"] == "BPE"
+    ids = {
+        i
+        for i, piece in single.items()
+        if len(piece) == 1 and (any_character or piece in {*seen, _BEGINNING})
+    }
     ids |= {token["id"] for token in tree["added_tokens"]}
     if model.get("byte_fallback"):
         ids |= {i for piece, i in pieces.items() if _BYTE.fullmatch(piece)}

@@ -64,7 +64,7 @@ class StopSpec(Part):
         return self
 
 
-_Rate = Annotated[Float, Field(gt=0)]
+_Rate = Annotated[Float, Field(ge=0)]
 
 
 class OptimizerSpec(Part):
@@ -78,11 +78,12 @@ class OptimizerSpec(Part):
     rates: dict[str, _Rate] = Field(
         {},
         description="layer group to its own learning rate after the warm-up, instead of "
-        "`learning_rate` and `layer_decay`; it falls as theirs does. `crf`: the potentials of the "
-        "`crf` heads, a part of the group `heads`; `terms`: the weights that `weighting: "
-        "uncertainty` learns",
+        "`learning_rate` and `layer_decay`; it falls as theirs does; 0: nothing is learnt. "
+        "`crf`: the potentials of the `crf` heads, a part of the group `heads`; `positions`: an "
+        "encoder's position embeddings; `terms`: the weights that `weighting: uncertainty` learns",
     )
     weight_decay: Float = Field(0.0, ge=0, description="decoupled, kernels only")
+    epsilon: Float = Field(1e-8, gt=0, description="ε̂, added to the root of Adam's second moment")
     clip: Float | None = Field(None, gt=0, description="global norm of the gradient")
 
 
@@ -188,6 +189,9 @@ class StageSpec(Part):
         "teacher", description="the model that gives teacher signals; null where no term needs one"
     )
     student: str = Field("student", description="the model that learns")
+    teacher_dropout: bool = Field(
+        False, description="whether a teacher that runs in the step does so with its dropout"
+    )
     groups: list[str] | None = Field(
         None, min_length=1, description="layer groups that train; none: all"
     )
