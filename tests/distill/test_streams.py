@@ -67,6 +67,43 @@ def test_the_order_is_the_seeds(make_stream):
     assert first["a"] != first["b"]  # the same rows, but not in step
 
 
+def noise(batch, words, generator):
+    """Ids that none of the others have, drawn afresh."""
+    drawn = generator.integers(100, 2**31 - 1, batch["input_ids"].shape)
+    ids = np.where(batch["attention_mask"] == 1, drawn, 0)
+    return {**batch, "input_ids": ids.astype(np.int32)}
+
+
+@pytest.mark.parametrize("first", [0, 1, 5, 6, 17, 40])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_batches_from_any_number_on_are_those_that_would_have_come(make_stream, first, shuffle):
+    """In the midst of a pass of each stream or at its end, with the same noise."""
+    streams = {
+        "noisy": make_stream(40, seed=1, noise=(noise,)),
+        "plain": make_stream(22, seed=2),
+        "short": make_stream(3, seed=3, noise=(noise,)),
+    }
+    whole = drawn(StreamBatches(streams, 4, seed=3, shuffle=shuffle), 60)
+    later = drawn(StreamBatches(streams, 4, seed=3, shuffle=shuffle, first=first), 60 - first)
+    assert later == {key: batches[first:] for key, batches in whole.items()}
+
+
+def test_noise_is_another_in_every_batch_and_stream(make_stream):
+    """Nor is it the generator of the order."""
+    streams = {key: make_stream(8, seed=1, noise=(noise,)) for key in "ab"}
+    found = drawn(StreamBatches(streams, 4, seed=3), 50)
+    first = [batch[0][0] for batches in found.values() for batch in batches if batch[0]]
+    assert len(set(first)) == len(first) == 100
+
+
+def test_what_is_passed_over_is_not_made(make_stream, monkeypatch):
+    made = []
+    batch = RowStream.batch
+    monkeypatch.setattr(RowStream, "batch", lambda *args: made.append(1) or batch(*args))
+    next(iter(StreamBatches({"a": make_stream(40, seed=1)}, 4, seed=3, first=1000)))
+    assert len(made) == 1
+
+
 def test_without_shuffling_rows_come_in_order_of_length(make_stream):
     batches = StreamBatches({"a": make_stream(30, seed=1)}, 4, seed=3, shuffle=False)
     lengths = [len(ids) for part in drawn(batches, batches.steps)["a"] for ids in part]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any, Protocol
 
 import keras
@@ -114,36 +115,45 @@ def concatenate_rows(parts: Sequence[Rows]) -> Rows:
     )
 
 
+_NOISE = 1
+"""Keeps the generators of noise apart from those of the order: NumPy takes [a, b] as [a, b, 0]."""
+
+
 @dataclass
 class StreamBatches:
     """Endless batches from several streams at once; an epoch is one pass over the longest.
 
     The shorter streams cycle and are shuffled afresh whenever they start again. The order depends
-    on nothing but ``seed``.
+    on nothing but ``seed``, and the noise of a batch on nothing but the seed and its number: so the
+    batches from any number on are those that would have come, and none has to be made to get there.
 
     Attributes:
         streams: by the key the terms use.
         batch_size: rows of each stream in a batch.
         seed: of the order and of the noise.
         shuffle: False draws in order of length, for evaluation.
+        first: number of the batch to begin with; those before it are passed over.
     """
 
     streams: Mapping[str, Stream]
     batch_size: int
     seed: int
     shuffle: bool = True
+    first: int = 0
     steps: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.steps = max(-(-len(s.lengths) // self.batch_size) for s in self.streams.values())
 
     def __iter__(self) -> Iterator[dict[str, Batch]]:
-        generator = np.random.default_rng(self.seed)
         cursors = {
-            key: self._cycle(stream, np.random.default_rng([self.seed, i]))
+            key: islice(
+                self._cycle(stream, np.random.default_rng([self.seed, i])), self.first, None
+            )
             for i, (key, stream) in enumerate(sorted(self.streams.items()))
         }
-        while True:
+        for number in count(self.first):
+            generator = np.random.default_rng([self.seed, number, _NOISE])
             yield {
                 key: self.streams[key].batch(next(cursor), generator)
                 for key, cursor in cursors.items()
