@@ -24,13 +24,23 @@ def new_file(path: Path, suffix: str = "") -> Iterator[Path]:
         path: the name it gets.
         suffix: what the other path ends in, for writers that go by it.
     """
-    partial = path.with_name(f".{path.name}.partial{suffix}")
+    partial = _partial(path, suffix)
     try:
         yield partial
         partial.replace(path)
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)  # on a full disk what is of no use must not stay
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file if there is one, and what a killed process has left of it in `new_file`."""
+    for one in (path, _partial(path)):
+        one.unlink(missing_ok=True)
+
+
+def _partial(path: Path, suffix: str = "") -> Path:
+    return path.with_name(f".{path.name}.partial{suffix}")
 
 
 def reserve(path: Path) -> None:

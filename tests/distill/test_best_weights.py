@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfdistil.distill.best_weights import BestWeights, History, Patience
+from tfdistil.distill.best_weights import BestWeights, History, Patience, Progress
 from tfdistil.report.history import read_history
 
 
@@ -30,7 +30,9 @@ def fit(values, higher=True, patience=ALWAYS, updates=None, epochs=None, steps=4
         The callback, the updates behind the weights that were kept, and the rows of the history.
     """
     model, rows, left = counter(), [], iter(values)
-    best = BestWeights(model, left.__next__, higher, patience, updates, rows.append, **others)
+    best = BestWeights(
+        model, left.__next__, higher, patience, steps, updates, rows.append, **others
+    )
     data = np.ones((steps, 1), np.float32)
     model.fit(
         data,
@@ -58,7 +60,9 @@ def fit(values, higher=True, patience=ALWAYS, updates=None, epochs=None, steps=4
 def test_the_best_weights_are_put_back(values, higher, kept):
     best, found, _ = fit(values, higher)
     assert found == kept
-    assert best.best_value == (max if higher else min)(v for v in values if not np.isnan(v))
+    assert best.progress.best_value == (max if higher else min)(
+        v for v in values if not np.isnan(v)
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,6 +102,19 @@ def test_minutes_end_it_after_an_evaluation():
     assert (best.done, len(rows)) == (4, 2)
     best, _, _ = fit(range(10), minutes=10)
     assert best.done == 36
+
+
+@pytest.mark.parametrize(("seconds", "epochs"), [(0, 5), (59, 5), (61, 1)])
+def test_minutes_count_from_before_an_interruption(seconds, epochs):
+    model, rows = counter(), []
+    best = BestWeights(model, iter(range(9)).__next__, True, ALWAYS, 4, 20, rows.append, minutes=1)
+    first = {"epoch": 0.0, "updates": 0.0, "monitored": -1.0}
+    best.resume(Progress(0, [first], -1.0, 0, seconds), model.get_weights())
+    data = np.ones((20, 1), np.float32)
+    model.fit(data, data, batch_size=1, verbose=0, callbacks=[best])
+    assert [row["updates"] for row in rows] == [4 * n for n in range(epochs + 1)]
+    assert rows[0] == first
+    assert best.progress.seconds >= seconds
 
 
 @pytest.mark.parametrize("updates", [1, 4, 6, 100])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from pathlib import Path
@@ -125,6 +126,46 @@ def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     assert began == PHASES[PHASES.index(stopped) :]
     assert_close(weights_of(again), weights_of(schedule))
     assert history_of(again) == history_of(schedule)  # without the rows of the first attempt
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """States of phases are written after every batch."""
+    monkeypatch.setattr("tfdistil.distill.phase_state.LEAST", 0.0)
+    monkeypatch.setattr("tfdistil.distill.phase_state.SHARE", math.inf)
+
+
+@pytest.mark.parametrize("stopped", PHASES)
+def test_a_stopped_phase_continues_where_it_was(make, whole, written, stopped):
+    """Twice in the same phase; the history is that of a whole run to the byte."""
+    schedule, updates = whole
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            make(callbacks=lambda phase, n: [Stop()] if phase == stopped else []).run(STAGES)
+    (state,) = files_in(make().folder, "*.state.npz")
+    assert state == f"phases/student/{stopped}.state.npz"
+    said, left = [], {}
+    again = make(callbacks=lambda phase, n: left.update({phase: n}) or [], say=said.append)
+    assert again.run(STAGES) == updates
+    assert said == [f"  student, {stopped} continues after update 8 of 14"]
+    assert left[stopped] == 14 - 8
+    assert_close(weights_of(again), weights_of(schedule))
+    for name in ("history.csv", *(f"phases/student/{phase}.json" for phase in PHASES)):
+        assert (again.folder / name).read_bytes() == (schedule.folder / name).read_bytes()
+    assert files_in(again.folder) == files_in(schedule.folder)
+
+
+def files_in(folder: Path, pattern: str = "*") -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob(pattern))
+
+
+def test_states_of_phases_that_are_done_are_removed(make_in, copied):
+    """Killed between the last two steps of a phase, or while a state was written."""
+    before = files_in(copied)
+    for name in ("second.state.npz", ".first.heads.state.npz.partial"):
+        (copied / "phases/student" / name).write_bytes(b"left")
+    make_in(copied).run(STAGES)
+    assert files_in(copied) == before
 
 
 def test_what_is_done_is_not_done_again(make_in, whole, copied):

@@ -132,15 +132,12 @@ class ProgressBar(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Move it; the loss is read now and then only, since reading it waits for the device."""
         self.screen.raise_if_interrupted()
+        if logs and "monitored" in logs:  # `BestWeights`, which comes first, has made a check
+            self.checked = f"check {logs['monitored']:.2f}, best {logs['best']:.2f}"
         self.done += 1
         if self.done % 10 == 0 or self.done == self.updates:
             loss = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
             self.update(self.done, f"{loss} {self.checked}".strip())
-
-    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Note the last check and the best one; `BestWeights`, which comes first, has made it."""
-        if logs and "monitored" in logs:
-            self.checked = f"check {logs['monitored']:.2f}, best {logs['best']:.2f}"
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Close it."""

@@ -6,7 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,19 +37,41 @@ class Patience:
         return started and updates >= self.min_updates
 
 
+@dataclass
+class Progress:
+    """How far a phase is, beside its weights.
+
+    Attributes:
+        batches: that the training step has had.
+        rows: of the history, one for each check.
+        best_value: of all checks so far.
+        waited: checks since the last rise, as they count for patience.
+        seconds: of training.
+    """
+
+    batches: int = 0
+    rows: list[dict[str, float]] = field(default_factory=list)
+    best_value: float = np.nan
+    waited: int = 0
+    seconds: float = 0.0
+
+
 class BestWeights(keras.callbacks.Callback):
-    """Evaluates after every epoch, and before the first one; restores the best at the end.
+    """Evaluates every so many batches, and before the first one; restores the best at the end.
 
     The weights before the first update take part, so a phase can never make a student worse by the
     monitored value. Of equally good weights the later are kept: a metric that is still 0 while the
     student learns must not undo what it has learnt.
+
+    Checks do not go by Keras' epochs, which begin where ``fit`` does and not where the phase did.
 
     Args:
         trained: a model whose weights are kept; with a `Distiller` also what its terms learn.
         evaluate: gives the monitored value, on held-out data.
         higher_is_better: True for a metric, False for a loss.
         patience: how long without improvement until training stops.
-        updates: stop after so many optimizer steps, wherever in an epoch; None: no limit.
+        every: batches from a check to the next.
+        updates: stop after so many optimizer steps, with a check; None: no limit.
         record: called with a row of the history after each evaluation.
         accumulate: batches to an update.
         minutes: stop at the first evaluation after this time; None: no limit.
@@ -61,6 +83,7 @@ class BestWeights(keras.callbacks.Callback):
         evaluate: Callable[[], float],
         higher_is_better: bool,
         patience: Patience,
+        every: int,
         updates: int | None,
         record: Callable[[dict[str, float]], None],
         accumulate: int = 1,
@@ -69,48 +92,67 @@ class BestWeights(keras.callbacks.Callback):
         super().__init__()
         self.trained, self.evaluate, self.record = trained, evaluate, record
         self.sign = 1.0 if higher_is_better else -1.0
-        self.patience, self.updates = patience, updates
-        self.best_value = np.nan
+        self.patience, self.every, self.updates = patience, every, updates
+        self.progress = Progress()
         self.best_weights: list[np.ndarray] = []
-        self.waited = self.batches = 0
+        self.means: list[np.ndarray] = []
         self.accumulate = accumulate
         self.minutes, self.start = minutes, 0.0
 
     @property
     def done(self) -> int:
         """Updates made."""
-        return self.batches // self.accumulate
+        return self.progress.batches // self.accumulate
 
-    def _consider(self, epoch: int, logs: dict[str, float]) -> float:
-        value = float(self.evaluate())
-        gain = self.sign * (value - self.best_value) if self.best_weights else np.inf
-        self.waited = 0 if gain > 0 else self.waited + self.patience.counts(value, self.done)
+    def resume(self, progress: Progress, best_weights: list[np.ndarray]) -> None:
+        """Begin where an interrupted phase was; its weights are in place."""
+        self.progress, self.best_weights = progress, best_weights
+        self.means = [variable.numpy() for variable in self.trained.metrics_variables]
+
+    def _check(self, logs: dict[str, float]) -> float:
+        value, now = float(self.evaluate()), self.progress
+        gain = self.sign * (value - now.best_value) if self.best_weights else np.inf
+        now.waited = 0 if gain > 0 else now.waited + self.patience.counts(value, self.done)
         if gain >= 0:
-            self.best_value, self.best_weights = value, self.trained.get_weights()
-        row = {"epoch": float(epoch), "updates": float(self.done), "monitored": value}
-        self.record({**row, **{k: float(v) for k, v in logs.items()}})
+            now.best_value, self.best_weights = value, self.trained.get_weights()
+        row = {"epoch": float(len(now.rows)), "updates": float(self.done), "monitored": value}
+        now.rows.append({**row, **{k: float(v) for k, v in logs.items()}})
+        self.record(now.rows[-1])
         return value
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
-        """Score the weights as they are."""
-        self.start = time.monotonic()
-        self._consider(0, {})
+        """Score the weights as they are, or say again what was found before the interruption."""
+        self.start = time.monotonic() - self.progress.seconds
+        for row in self.progress.rows:
+            self.record(row)
+        if not self.progress.rows:
+            self._check({})
+
+    def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+        """Put back the means since the last check before the interruption: Keras empties them."""
+        for variable, mean in zip(self.trained.metrics_variables, self.means, strict=False):
+            variable.assign(mean)
+        self.means = []
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
-        """Count updates."""
-        self.batches += 1
-        if self.updates is not None and self.done >= self.updates:
-            self.model.stop_training = True
+        """Count updates, and check when it is time to."""
+        now = self.progress
+        now.batches += 1
+        last = self.updates is not None and self.done >= self.updates
+        if last or now.batches % self.every == 0:
+            model = self.model  # on JAX this lookup is what puts the weights of the step into it
+            stops = self._has_to_stop({} if logs is None else logs)
+            model.stop_training = last or stops
+            model.reset_metrics()
+        now.seconds = time.monotonic() - self.start
 
-    def on_epoch_end(self, epoch: int, logs: dict[str, float] | None = None) -> None:
+    def _has_to_stop(self, logs: dict[str, float]) -> bool:
         """Score, keep or count; the callbacks after this one find what came of it in the logs."""
-        value = self._consider(epoch + 1, logs or {})
-        if logs is not None:
-            logs |= {"monitored": value, "best": self.best_value}
+        value = self._check(logs)
+        logs |= {"monitored": value, "best": self.progress.best_value}
         checks = self.patience.checks
         late = self.minutes is not None and time.monotonic() - self.start > 60 * self.minutes
-        if late or (checks is not None and self.waited >= checks):
-            self.model.stop_training = True
+        return late or (checks is not None and self.progress.waited >= checks)
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:
         """Put the best weights back."""

@@ -38,10 +38,13 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
-from tfdistil.files import new_file, read_json, write_json
+from tfdistil.files import new_file, read_json, remove_file, write_json
 from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.tasks import Task, constant_score
+
+STATE = ".state.npz"
+"""What the file of a phase that is still running ends in."""
 
 
 class Schedule:
@@ -54,10 +57,11 @@ class Schedule:
         sets: examples by name (``train``, ``dev``, ``transfer``, ...).
         task: labels and metric.
         folder: where ``cache/``, ``phases/`` and ``history.csv`` go; what is there already is not
-            done again.
+            done again, and a phase that was interrupted continues.
         seed: of the order of the data.
         callbacks: Keras callbacks for each phase, such as a progress bar.
         counter: shows how far the teacher's signals are.
+        say: told where an interrupted phase continues.
         head: the head that is delivered, see `dev_head`.
 
     Attributes:
@@ -74,11 +78,12 @@ class Schedule:
         seed: int,
         callbacks: Callbacks = lambda phase, updates: [],
         counter: Counter = silent,
+        say: Callable[[str], None] = lambda line: None,
         head: str = "labels",
     ):
         self.models, self.sets, self.task, self.folder = models, dict(sets), task, folder
         self.seed, self.callbacks, self.counter = seed, callbacks, counter
-        self.head = head
+        self.say, self.head = say, head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
         self._rows: dict[tuple[str, str], Rows] = {}
@@ -86,6 +91,8 @@ class Schedule:
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
         """Train through all stages; phases that are saved already are loaded instead.
+
+        One that was interrupted ends like one that was not: same weights, same history.
 
         Returns:
             Updates made for each student, earlier starts included.
@@ -135,6 +142,8 @@ class Schedule:
             callbacks=self.callbacks,
             finished=lambda result: results.append(self._save_phase(stage, result)),
             done=done,
+            state_file=lambda phase: self._phase_file(stage, phase, STATE),
+            say=self.say,
         )
         return results
 
@@ -233,6 +242,7 @@ class Schedule:
             save_weights(stage.student.model, partial)
         # The facts come last: a phase counts as done only when both files are there.
         write_json(self._phase_file(stage, result.name, ".json"), asdict(result))
+        remove_file(self._phase_file(stage, result.name, STATE))
         return result
 
     def _score(self, stage: BoundStage, result: PhaseResult) -> float | None:
@@ -253,4 +263,5 @@ class Schedule:
             if not facts.exists():
                 break
             found.append(PhaseResult(**read_json(facts)))
+            remove_file(self._phase_file(stage, phase.name, STATE))  # killed before it was removed
         return found

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from tfdistil.distill.best_weights import BestWeights, Patience
@@ -14,6 +15,7 @@ from tfdistil.distill.bound_stage import BoundStage
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.freezing import Phase, set_trainable
 from tfdistil.distill.optimizer import make_optimizer, parts_of
+from tfdistil.distill.phase_state import PhaseState, WriteState
 from tfdistil.distill.streams import Inputs, Stream, StreamBatches
 from tfdistil.recipe.schema.stages import PASSES, StageSpec
 
@@ -40,7 +42,7 @@ class PhaseResult:
 
 
 Callbacks = Callable[[str, int], list[Any]]
-"""``(phase name, batches planned)`` to Keras callbacks, such as a progress bar."""
+"""``(phase name, batches left of it)`` to Keras callbacks, such as a progress bar."""
 
 
 RECALIBRATION_ROWS = 6400
@@ -59,6 +61,8 @@ def run_stage(
     callbacks: Callbacks = lambda phase, updates: [],
     finished: Callable[[PhaseResult], None] = lambda result: None,
     done: Sequence[PhaseResult] = (),
+    state_file: Callable[[str], Path] | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> list[PhaseResult]:
     """Train a student through one stage.
 
@@ -74,6 +78,10 @@ def run_stage(
         callbacks: makes Keras callbacks for each phase.
         finished: called after each phase, with the best weights in place (to save them).
         done: the phases that are done already; the caller has loaded the weights of the last.
+        state_file: phase name to where its state is kept while it runs, see `PhaseState`; a phase
+            that finds one there continues from it. The caller removes it when the phase is saved.
+            None: an interrupted phase starts over.
+        say: told where a phase continues.
 
     Returns:
         One result per phase that ran. What terms learn goes on from phase to phase.
@@ -91,7 +99,6 @@ def run_stage(
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
-        every = spec.stop.every * spec.accumulate if spec.stop.every else batches.steps
         distiller = Distiller(
             student,
             stage.terms,
@@ -122,27 +129,54 @@ def run_stage(
             evaluate,
             higher_is_better=spec.stop.monitor == "metric",
             patience=Patience(spec.stop.patience, spec.stop.min_updates, floor),
+            every=spec.stop.every * spec.accumulate if spec.stop.every else batches.steps,
             updates=planned,
             record=partial(record, phase.name),
             accumulate=spec.accumulate,
             minutes=spec.stop.minutes,
         )
+        own: list[Any] = [best]
+        if state_file is not None:
+            facts = _facts(spec, phase, batches)
+            state = PhaseState(state_file(phase.name), facts, distiller)
+            _resume(best, state, f"{spec.student}, {phase.name}", say)
+            own.append(WriteState(state, best, say))
+        drawn = best.progress.batches
         distiller.fit(
-            batches.dataset(),
-            steps_per_epoch=min(every, steps),
-            epochs=-(-steps // every),
+            replace(batches, first=drawn).dataset(),
+            steps_per_epoch=steps - drawn,
             shuffle=False,  # the batches come shuffled
             verbose=0,
-            callbacks=[best, *callbacks(phase.name, steps)],
+            callbacks=[*own, *callbacks(phase.name, steps - drawn)],
         )
         learned = {name: float(value) for name, value in parameters.items()}
+        ended = best.progress
         result = PhaseResult(
-            phase.name, best.best_value, best.done, best.waited, parameters=learned
+            phase.name, ended.best_value, best.done, ended.waited, parameters=learned
         )
         finished(result)
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
     return results
+
+
+def _facts(spec: StageSpec, phase: Phase, batches: StreamBatches) -> dict[str, Any]:
+    """What a phase is, beside its models and what is in its streams."""
+    rows = {key: len(stream.lengths) for key, stream in batches.streams.items()}
+    stage = spec.model_dump(mode="json")
+    return {"stage": stage, "name": phase.name, "seed": batches.seed, "rows": rows}
+
+
+def _resume(best: BestWeights, state: PhaseState, name: str, say: Callable[[str], None]) -> None:
+    """Begin a phase where its state is, and say where that is."""
+    try:
+        found = state.read()
+    except ValueError as error:
+        say(f"  {name} starts over: {state.path} is of no use ({error})")
+        return
+    if found is not None:
+        best.resume(*found)
+        say(f"  {name} continues after update {best.done:,} of {best.updates:,}")
 
 
 def _planned(spec: StageSpec, phase: Phase, steps: int) -> int:

@@ -44,6 +44,7 @@ def schedule_of(work: Run, models: Mapping[str, Any], name: str) -> Schedule:
         seed=work.recipe.seed_of(name),
         callbacks=lambda phase, updates: [ProgressBar(screen, phase, updates)],
         counter=screen.counter,
+        say=screen.line,
         head=work.recipe.head_of(name),
     )
 
@@ -88,6 +89,7 @@ def _pretrain(
         work.folder.path,
         seed=seed,
         callbacks=lambda phase, updates: [ProgressBar(work.screen, phase, updates)],
+        say=work.screen.line,
     )
     stage = StageSpec(
         name="pretrain",
