@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
-from tfdistil.data.readers import READERS, read
+from tfdistil.data.readers import READERS, read, stream
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError
 
@@ -632,3 +632,21 @@ def test_damaged_files_raise_nothing_but_data_errors(case: Case, tmp_path: Path,
         pieces = st.sampled_from([b"", b"\t", b"\n", b'"', b"[", b"]", b"{}", b"-1", b"9", b"\\u"])
         raw[at : at + cut] = data.draw(pieces | st.binary(max_size=4))
     _only_data_errors(case, case.write(tmp_path, {name: bytes(raw)}))
+
+
+def test_a_text_is_read_line_by_line(tmp_path):
+    """A broken line is reached when those before it have been used."""
+    path = tmp_path / "long.txt"
+    path.write_bytes(b"\xef\xbb\xbfone two\r\n\nthree\nfo\xffur\nfive\n")
+    lines = stream(path, "text", language="en")
+    assert [next(lines).words for _ in range(2)] == [("one", "two"), ("three",)]
+    with pytest.raises(DataError, match=r"long.txt:4: broken UTF-8: byte 0xff at byte 3"):
+        next(lines)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf\n"])
+def test_an_empty_text_is_found_at_its_end(tmp_path, data):
+    path = tmp_path / "empty.txt"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"empty.txt:1: the file is empty"):
+        list(stream(path, "text"))

@@ -40,6 +40,7 @@ __all__ = [
     "guess_format",
     "read",
     "split_whitespace",
+    "stream",
 ]
 
 READERS: dict[str, Reader] = {
@@ -102,12 +103,8 @@ def read(
     )
     examples: list[Example] = []
     try:
-        reader = _find(path, format)
-        reader.check_options(options, path)
         with _collector_paused():
-            examples.extend(_with_labels_to_show(reading, reader.function(reading, **options)))
-        if not examples and not reading.problems:
-            raise DataError(f"no examples in this file, read as {reader.name!r}", path, 1)
+            examples.extend(_examples(reading, format, options))
     except RecursionError:
         reading.problem("nested deeper than any data of this format")
     except DataError as error:
@@ -116,6 +113,40 @@ def read(
         reading.problems.append(error)
     counts = {name: count for name, count in sorted(reading.counts.items()) if count}
     return ReadResult(tuple(examples), counts, tuple(reading.problems), tuple(reading.files))
+
+
+def stream(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    language: str | None = None,
+    split: Split = split_whitespace,
+    **options: Any,
+) -> Iterator[Example]:
+    """The examples of one file one after the other; of the format ``text`` no more is in memory.
+
+    Args:
+        path, format, language, split, options: as `read` takes them.
+
+    Raises:
+        DataError: as `read` does, of a broken line when it is reached.
+    """
+    reading = Reading(Path(path), language=language, split=split)
+    try:
+        yield from _examples(reading, format, options)
+    except RecursionError:
+        reading.problem("nested deeper than any data of this format")
+
+
+def _examples(reading: Reading, format: str | None, options: dict[str, Any]) -> Iterator[Example]:
+    reader = _find(reading.path, format)
+    reader.check_options(options, reading.path)
+    none = True
+    for example in _with_labels_to_show(reading, reader.function(reading, **options)):
+        none = False
+        yield example
+    if none and not reading.problems:
+        raise DataError(f"no examples in this file, read as {reader.name!r}", reading.path, 1)
 
 
 LONGEST_LABEL = 200

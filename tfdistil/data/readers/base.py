@@ -110,6 +110,11 @@ class Reading:
         self.files.append(path or self.path)
         return files.read_lines(self.files[-1], self.problem)
 
+    def each_line(self) -> Iterator[str]:
+        """The file's lines, read as they are asked for; see `files.each_line`."""
+        self.files.append(self.path)
+        return files.each_line(self.path, self.problem)
+
     def source(self, line: int) -> str:
         """``path:line`` for `Example.source`."""
         return f"{self.path}:{line}"

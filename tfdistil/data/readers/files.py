@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tfdistil.errors import DataError
@@ -67,18 +67,44 @@ def read_lines(path: Path, problem: Problem) -> list[str]:
     return lines
 
 
+def each_line(path: Path, problem: Problem) -> Iterator[str]:
+    """Those lines one after the other, of a file that need not fit into memory.
+
+    Raises:
+        DataError: as `read_text` does, of a line when it is reached.
+    """
+    check_readable(path)
+    empty = True
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if number == 1:
+                hint = _hint(raw)
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            empty = empty and not raw.strip()
+            line = _decode(raw.removesuffix(b"\n").removesuffix(b"\r"), number, path, problem, hint)
+            if "\0" in line:
+                problem(f"NUL byte at column {line.index(chr(0)) + 1}", number, path)
+                line = line.replace("\0", "\ufffd")
+            yield line
+    if empty:
+        raise DataError("the file is empty", path, 1)
+
+
 def _decode_lines(raw: bytes, path: Path, problem: Problem) -> str:
-    hint = "save the file as UTF-8"
-    if raw.startswith(_WIDE):
-        hint = "it looks like UTF-16: " + hint
-    decoded = []
-    for number, line in enumerate(raw.split(b"\n"), 1):
-        try:
-            decoded.append(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            byte = line[error.start]
-            problem(
-                f"broken UTF-8: byte 0x{byte:02x} at byte {error.start + 1}; {hint}", number, path
-            )
-            decoded.append(line.decode("utf-8", "replace"))
+    lines, hint = raw.split(b"\n"), _hint(raw)
+    decoded = [_decode(line, number, path, problem, hint) for number, line in enumerate(lines, 1)]
     return "\n".join(decoded)
+
+
+def _hint(raw: bytes) -> str:
+    wide = "it looks like UTF-16: " if raw.startswith(_WIDE) else ""
+    return f"{wide}save the file as UTF-8"
+
+
+def _decode(line: bytes, number: int, path: Path, problem: Problem, hint: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = line[error.start]
+        problem(f"broken UTF-8: byte 0x{byte:02x} at byte {error.start + 1}; {hint}", number, path)
+        return line.decode("utf-8", "replace")

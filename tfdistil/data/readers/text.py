@@ -11,7 +11,7 @@ from tfdistil.data.readers.base import Reading
 def read_plain(reading: Reading) -> Iterator[Example]:
     """Every line that is not blank is a sentence."""
     language = reading.language_of()
-    for line, text in enumerate(reading.lines(), 1):
+    for line, text in enumerate(reading.each_line(), 1):
         words, offsets = reading.words(text)
         if words:
             yield Example(
