@@ -1,167 +1,209 @@
-"""A corpus in memory-mapped shards: all that streams, stored signals and stages ask for."""
+"""A corpus in shards on disk: what streams, masking, stored signals and stages make of it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tfdistil.distill.rows import bucketed_batches
+from tfdistil.distill.bound_stage import bind_stage
+from tfdistil.distill.masking import mask_piece, mask_pieces
+from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.schedule import Schedule
+from tfdistil.distill.sets import Shelf, encode_set
 from tfdistil.distill.signals import LiveSignals, load_signals, store_signals
-from tfdistil.distill.stage import run_stage
-from tfdistil.distill.streams import RowStream
-from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.distill.streams import RowStream, StreamBatches
+from tfdistil.encoders import scratch_encoder
+from tfdistil.errors import RecipeError
+from tfdistil.recipe.schema.stages import (
+    NoiseSpec,
+    OptimizerSpec,
+    StageSpec,
+    StopSpec,
+    TermSpec,
+)
+from tfdistil.shards.parts import Parts
+from tfdistil.shards.text import Balance, TextCorpus, TextFile, TextPart
 
-SHARD = 7
-"""Texts in a file, of which there are several then."""
-NAMES = ("input_ids", "tokens", "tags")
-
-
-def write_shards(rows, folder: Path) -> Path:
-    """Each shard: the numbers of its texts one after another, and where each text begins."""
-    folder.mkdir()
-    for shard, start in enumerate(range(0, len(rows), SHARD)):
-        some = range(start, min(start + SHARD, len(rows)))
-        parts = {
-            "input_ids": [rows.windows[row].inputs["input_ids"] for row in some],
-            "tokens": [rows.windows[row].tokens for row in some],
-            "tags": [rows.targets[row]["tags"] for row in some],
-        }
-        for name, arrays in parts.items():
-            np.save(folder / f"{shard}.{name}.npy", np.concatenate(arrays).astype(np.int32))
-            ends = np.cumsum([0, *map(len, arrays)])
-            np.save(folder / f"{shard}.{name}.ends.npy", ends)
-    return folder
-
-
-class Shards:
-    """Texts on disk, one row each; only what a batch needs is read."""
-
-    def __init__(self, folder: Path):
-        count = len(list(folder.glob("*.tags.npy")))
-        self.read = 0
-        self.data = [
-            {name: np.load(folder / f"{n}.{name}.npy", mmap_mode="r") for name in NAMES}
-            for n in range(count)
-        ]
-        self.ends = [
-            {name: np.load(folder / f"{n}.{name}.ends.npy") for name in NAMES} for n in range(count)
-        ]
-        self.lengths = self._sizes("input_ids")
-        self.token_counts = self._sizes("tokens")
-        self.example = np.arange(len(self.lengths))
-
-    def _sizes(self, name: str) -> np.ndarray:
-        return np.concatenate([np.diff(ends[name]) for ends in self.ends])
-
-    def _of(self, name: str, row: int) -> np.ndarray:
-        shard, place = divmod(int(row), SHARD)
-        start, end = self.ends[shard][name][place : place + 2]
-        self.read += 1
-        return self.data[shard][name][start:end]
-
-    def token_range(self, row: int) -> slice:
-        return slice(0, int(self.token_counts[row]))
-
-    def words(self, rows):
-        raise AssertionError("no noise here needs them")
-
-    def inputs(self, rows):
-        longest = (sizes[rows].max() for sizes in (self.lengths, self.token_counts))
-        time, tokens = (max(8, -(-length // 8) * 8) for length in longest)  # as in memory
-        batch = {
-            name: np.zeros((len(rows), size), np.int32)
-            for name, size in (
-                ("input_ids", time),
-                ("attention_mask", time),
-                ("tokens", tokens),
-                ("token_mask", tokens),
-            )
-        }
-        for i, row in enumerate(rows):
-            ids, places = self._of("input_ids", row), self._of("tokens", row)
-            batch["input_ids"][i, : len(ids)] = ids
-            batch["attention_mask"][i, : len(ids)] = 1
-            batch["tokens"][i, : len(places)] = places
-            batch["token_mask"][i, : len(places)] = 1
-        return batch
-
-    def target(self, output, level, rows, tokens):
-        found = np.full((len(rows), tokens), -1, np.int32)
-        for i, row in enumerate(rows):
-            ids = self._of("tags", row)
-            found[i, : len(ids)] = ids
-        return found
+LENGTHS = {"long": 300, "short": 20}
 
 
 @pytest.fixture
-def rows(make_examples, make_rows):
-    return make_rows(make_examples(30, seed=1))
+def corpus(make_examples, tmp_path):
+    """Two languages of the same words, of which one has little text; a line is a row."""
+    files = []
+    for language, number in LENGTHS.items():
+        lines = [" ".join(e.words) for e in make_examples(number, seed=number) if e.words]
+        path = tmp_path / f"{language}.txt"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        files.append(TextFile(path, language=language))
+    return TextCorpus(tuple(files), Parts(held_out=0.2, seed=1), joined=False)
 
 
 @pytest.fixture
-def shards(rows, tmp_path):
-    return Shards(write_shards(rows, tmp_path / "shards"))
+def make_encoder(make_featurizer, make_tagger):
+    """A masked language model of width 8 that reads pieces."""
+
+    def make(seed=1):
+        featurizer = make_featurizer("pieces", alignment="x", token_types=True)
+        model = scratch_encoder(
+            featurizer.tokenizer.get_vocab_size(),
+            hidden_dim=8,
+            layers=1,
+            max_positions=48,
+            heads={"logits": "mlm"},
+            seed=seed,
+        )
+        return replace(make_tagger(), model=model, featurizer=featurizer)
+
+    return make
 
 
-@pytest.fixture
-def teacher_rows(make_examples, make_rows):
-    return make_rows(make_examples(30, seed=1), "words")
+def rows_of(corpus, name, featurizer, tmp_path):
+    return encode_set(TextPart(corpus, name), featurizer, None, Shelf(tmp_path / "cache"))
 
 
-def test_a_batch_is_that_of_the_same_texts_in_memory(rows, shards, task):
-    chosen = [20, 3, 8]
-    batches = [
-        RowStream(some, task.outputs).batch(chosen, np.random.default_rng(0))
-        for some in (rows, shards)
+def drawn(stream, batch_size, seed, count):
+    batches = StreamBatches({"a": stream}, batch_size, seed)
+    return [batch["a"] for batch in itertools.islice(batches, count)]
+
+
+def test_a_pass_has_the_shares_of_its_languages(corpus, make_encoder, tmp_path):
+    balanced = replace(corpus, balance=Balance("long", "short", 1.5))
+    featurizer = make_encoder().featurizer
+    rows = rows_of(balanced, "corpus", featurizer, tmp_path)
+    seen = []
+
+    class Noting(RowStream):
+        def batch(self, chosen, generator):
+            seen.append(chosen)
+            return super().batch(chosen, generator)
+
+    passes = []
+    steps = -(-len(rows) // 8)
+    for seed in (3, 3, 4):
+        drawn(Noting(rows), 8, seed, 2 * steps)
+        passes.append(seen[:])
+        seen.clear()
+    counts = np.bincount(rows.language[np.concatenate(passes[0][:steps])])
+    assert counts.sum() == len(rows)
+    assert counts[0] == pytest.approx(0.6 * len(rows), abs=1)
+    same = [[batch.tolist() for batch in one] for one in passes]
+    assert same[0] == same[1]
+    assert same[0] != same[2]
+    assert same[0][:steps] != same[0][steps:]  # another part of the long one in the next pass
+    spread = [np.ptp(rows.lengths[batch]) for batch in passes[0]]
+    assert np.mean(spread) < 0.2 * np.ptp(rows.lengths)  # rows of like length come together
+
+
+def test_masks_are_fresh_in_training_and_the_same_at_every_check(corpus, make_encoder, tmp_path):
+    featurizer = make_encoder().featurizer
+    special = frozenset((mask_piece(featurizer), *featurizer.special_ids()))
+    vocabulary = featurizer.tokenizer.get_vocab_size()
+    mask = mask_pieces(mask_piece(featurizer), vocabulary, special)
+    rows = rows_of(corpus, "corpus_held_out", featurizer, tmp_path)
+    stream = RowStream(rows, noise=(mask,))
+    checks = [
+        [b["a"]["input_ids"] for b in itertools.islice(batches, batches.steps)]
+        for batches in [StreamBatches({"a": stream}, 8, seed=0, shuffle=False)] * 2
     ]
-    assert batches[0].keys() == batches[1].keys()
-    for name, array in batches[0].items():
-        np.testing.assert_array_equal(array, batches[1][name])
-    assert shards.read == 9
+    for one, other in zip(*checks, strict=True):
+        np.testing.assert_array_equal(one, other)
+    steps = len(checks[0])
+    (first, second) = (b["target/mlm"] for b in drawn(stream, len(rows), 0, 2))
+    assert (first != second).any()
+    assert steps == -(-len(rows) // 8)
 
 
-def test_signals_are_stored_for_shards_and_of_them(
-    teacher, make_tagger, rows, shards, teacher_rows, tmp_path
-):
-    """The student's rows are on disk; so may be the teacher's, here a tagger that reads them."""
-    store_signals(teacher.model, teacher_rows, ["logits/tags"], tmp_path / "one")
-    stored = load_signals(tmp_path / "one", shards)
-    live = LiveSignals(teacher.model, teacher_rows, ["logits/tags"])
+def test_signals_are_stored_for_shards(corpus, make_encoder, tmp_path):
+    teacher = make_encoder()
+    rows = rows_of(corpus, "corpus", teacher.featurizer, tmp_path)
+    memory = encode_rows(list(TextPart(corpus, "corpus")), teacher.featurizer, None)
+    for name, some in (("disk", rows), ("memory", memory)):
+        store_signals(teacher.model, some, ["hidden/1"], tmp_path / name)
+    kept = [np.load(tmp_path / name / "hidden.1.npy") for name in ("disk", "memory")]
+    np.testing.assert_allclose(*kept, atol=1e-5)
+    stored = load_signals(tmp_path / "disk", rows)
+    live = LiveSignals(teacher.model, rows, ["hidden/1"])
     chosen = np.array([4, 0, 29, 17])
-    inputs = shards.inputs(chosen)
-    found = [s.batch(shards, chosen, inputs)["logits/tags"] for s in (stored, live)]
+    found = [s.batch(rows, chosen, rows.inputs(chosen))["hidden/1"] for s in (stored, live)]
     np.testing.assert_allclose(*found, atol=1e-5)
 
-    tagger = make_tagger().model
-    for name, some in (("memory", rows), ("disk", shards)):
-        store_signals(tagger, some, ["labels/tags"], tmp_path / name)
-    kept = [np.load(tmp_path / name / "labels.tags.npy") for name in ("memory", "disk")]
-    np.testing.assert_allclose(*kept, atol=1e-6)
+
+def stage(**changes):
+    given = {
+        "name": "mlm",
+        "terms": [TermSpec(loss="masked_lm", stream="corpus", head="logits")],
+        "teacher": None,
+        "student": "encoder",
+        "noise": [NoiseSpec(kind="masking", probability=0.3)],
+        "optimizer": OptimizerSpec(learning_rate=0.02),
+        "batch_size": 16,
+        "stop": StopSpec(epochs=2, monitor="loss", on="corpus_held_out"),
+    }
+    return StageSpec(**given | changes)
 
 
 def test_a_stage_learns_from_shards_what_it_learns_from_memory(
-    teacher, make_tagger, make_examples, rows, shards, teacher_rows, task, bind_with, tmp_path
+    corpus, make_encoder, task, tmp_path
 ):
-    spec = StageSpec(
-        name="s",
-        terms=[TermSpec(loss="cross_entropy"), TermSpec(loss="logit_mse", weight=0.1)],
-        optimizer=OptimizerSpec(learning_rate=0.03),
-        batch_size=8,
-        stop=StopSpec(epochs=2, monitor="loss"),
-    )
-    store_signals(teacher.model, teacher_rows, ["logits/tags"], tmp_path / "c")
     ended, losses = [], []
-    for some in (rows, shards):
-        student = make_tagger().model
-        stream = RowStream(some, task.outputs, load_signals(tmp_path / "c", some))
-        (result,) = run_stage(
-            bind_with(spec, student, teacher), {"train": stream}, seed=3, held_out=stream
-        )
-        assert result.updates == 2 * len(bucketed_batches(rows.lengths, 8, None))
-        ended.append(student.get_weights())
-        losses.append(result.best)
+    on_disk = {name: TextPart(corpus, name) for name in ("corpus", "corpus_held_out")}
+    in_memory = {name: list(text) for name, text in on_disk.items()}
+    for name, sets in (("disk", on_disk), ("memory", in_memory)):
+        models, told = {"encoder": make_encoder()}, []
+        (tmp_path / name).mkdir()
+        schedule = Schedule(models, sets, task, tmp_path / name, seed=3, log=told.append)
+        schedule.run([stage()])
+        ended.append(models["encoder"].model.get_weights())
+        losses.append(schedule.done["encoder"][0].best)
+        assert bool(told) == (name == "disk")
     assert losses[0] == losses[1]
     for one, other in zip(*ended, strict=True):
         np.testing.assert_array_equal(one, other)
+    (shards,) = (tmp_path / "disk" / "cache").iterdir()  # made once, for both sets
+    before = (shards / "shards.json").stat().st_mtime_ns
+    again = Schedule({"encoder": make_encoder()}, on_disk, task, tmp_path / "disk", seed=3)
+    again.rows("encoder", "corpus")
+    assert (shards / "shards.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {"terms": [TermSpec(loss="masked_lm", stream=["corpus", "train"], head="logits")]},
+            "draws from 'corpus': it is drawn from alone, not pooled with train",
+        ),
+        (
+            {"noise": [NoiseSpec(kind="masking"), NoiseSpec(kind="word_dropout")]},
+            "it has pieces and no words, which noise word_dropout changes",
+        ),
+        (
+            {
+                "teacher": "other",
+                "terms": [
+                    TermSpec(loss="masked_lm", stream="corpus", head="logits"),
+                    TermSpec(
+                        loss="logit_mse",
+                        stream="corpus",
+                        student_signal="hidden/1",
+                        teacher_signal="hidden/1",
+                    ),
+                ],
+            },
+            "teacher and student have different tokenizers",
+        ),
+    ],
+)
+def test_what_a_stage_cannot_draw(
+    corpus, make_encoder, teacher, make_examples, task, changes, text
+):
+    models = {"encoder": make_encoder(), "other": teacher}
+    sets = {name: TextPart(corpus, name) for name in ("corpus", "corpus_held_out")}
+    sets["train"] = make_examples(5, seed=1)
+    with pytest.raises(RecipeError) as caught:
+        bind_stage(stage(**changes), models, sets, task)
+    assert text in str(caught.value)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.console.progress import Counter
+from tfdistil.corpus.text import text_sets
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
@@ -20,6 +21,8 @@ from tfdistil.errors import RecipeError
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.data import DataSpec, LowResourceSpec, SourceSpec
 from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.shards.parts import TRAINING
+from tfdistil.shards.text import TextPart
 from tfdistil.tasks import TASKS, Task, unknown_labels
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
@@ -41,6 +44,8 @@ class Corpus:
         counts: sizes, repairs and what was dropped, for the report.
         splitter: how raw text becomes words, also on the device.
         files: every file that was read, by set.
+        text: the sets of ``data.corpus``, which are read when they are drawn from; nothing in them
+            occurs in dev or test.
     """
 
     task: Task
@@ -53,16 +58,22 @@ class Corpus:
     counts: dict[str, int]
     splitter: WordSplitter
     files: dict[str, tuple[Path, ...]]
+    text: Mapping[str, TextPart] = field(default_factory=dict)
 
     @property
     def languages(self) -> list[str]:
         """Languages of the labelled sets, sorted."""
         return sorted({e.language for e in (*self.train, *self.dev, *self.test)})
 
-    def sets(self) -> dict[str, tuple[Example, ...]]:
+    def sets(self) -> dict[str, Sequence[Example]]:
         """Sets by name, for streams."""
         names = ("train", "dev", "test", "transfer", "augmented")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | dict(self.text)
+
+    @property
+    def unlabelled(self) -> Sequence[Example]:
+        """The text of ``data.corpus`` that is trained on, section or not."""
+        return self.text.get(TRAINING, ())
 
     @property
     def unknown_labels(self) -> dict[str, Unknown]:
@@ -142,6 +153,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if data.augment:
         counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
     seen = overlap(sets["train"], sets["test"])
+    text, files["corpus"] = text_sets(recipe, base, splitter, held_out)
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **recipe.task.options)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)
@@ -162,6 +174,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         counts,
         splitter,
         files,
+        text,
     )
 
 
@@ -285,9 +298,9 @@ def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> Non
         "text": (),
     }
     for example in examples:
-        for field in needs[recipe.task.kind]:
-            if getattr(example, field) is None:
+        for part in needs[recipe.task.kind]:
+            if getattr(example, part) is None:
                 raise RecipeError(
-                    f"{example.source or name}: task {recipe.task.kind} needs {field} in every "
+                    f"{example.source or name}: task {recipe.task.kind} needs {part} in every "
                     f"example of {name}, but the reader found none there; check its options"
                 )

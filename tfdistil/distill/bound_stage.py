@@ -15,6 +15,7 @@ from tfdistil.distill.objectives import Align
 from tfdistil.distill.optimizer import TERMS, check_rates
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
+from tfdistil.distill.sets import unfit
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.errors import RecipeError
@@ -119,6 +120,9 @@ def bind_stage(
     if teacher is not None:
         _check_tokenizers(spec, student, teacher, terms)
         _check_heads(spec, student.model, teacher.model, terms)
+    stored = any(term.teacher and not term.on_subwords for term in terms)
+    for pool in (*pools.values(), (spec.stop.on,)):
+        _check_sets(spec, sets, pool, student, teacher if stored else None)
     return BoundStage(
         spec,
         student,
@@ -153,6 +157,21 @@ def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[s
     for name in found or pool:
         examples_of(sets, name)
     return found
+
+
+def _check_sets(
+    spec: StageSpec,
+    sets: Mapping[str, Sequence[Example]],
+    pool: Sequence[str],
+    student: FeaturizedModel,
+    teacher: FeaturizedModel | None,
+) -> None:
+    """The student can draw from the sets of a pool, and a teacher's signals be stored for them."""
+    theirs = None if teacher is None else teacher.featurizer
+    for name in pool:
+        wrong = unfit(sets[name], pool, student.featurizer, theirs, spec.noise)
+        if wrong is not None:
+            raise RecipeError(f"stage {spec.name!r} draws from {name!r}: {wrong}")
 
 
 def _first_head(teacher: Any) -> str:

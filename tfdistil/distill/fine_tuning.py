@@ -56,7 +56,7 @@ def fine_tune(
         spec: rates, budget, patience.
         head: the prefix of the model's logits.
     """
-    passes = -(-len(schedule.rows(model, "train")) // spec.batch_size)
+    passes = -(-len(schedule.rows(model, "train").lengths) // spec.batch_size)
     terms = label_terms(schedule.models[model].model, head)
     stages = _Stages(model, spec, terms, max(FEWEST, min(passes, MOST)), spec.budget(passes))
     rate, made = spec.peaks[0], 0

@@ -31,17 +31,19 @@ class Noise:
         held_out: whether it is a part of the task, which what a loss is taken on has too, drawn the
             same at every check. Otherwise it makes training harder, and nothing else.
         targets: names of the ids for every piece that it adds to a batch, as ``target/NAME``.
+        reads_words: whether it needs the words of a row, which packed rows do not have.
     """
 
     function: Callable[..., Transform]
     held_out: bool = False
     targets: tuple[str, ...] = ()
+    reads_words: bool = False
 
 
 NOISE: dict[str, Noise] = {
     "masking": Noise(masking, held_out=True, targets=("mlm",)),
-    "spelling": Noise(spelling),
-    "word_dropout": Noise(word_dropout),
+    "spelling": Noise(spelling, reads_words=True),
+    "word_dropout": Noise(word_dropout, reads_words=True),
 }
 """By the name that ``noise`` has in a recipe."""
 

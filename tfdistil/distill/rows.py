@@ -32,6 +32,10 @@ class TextRows(Protocol):
     def token_counts(self) -> np.ndarray:
         """Units of each example over all its windows, int64 ``[examples]``."""
 
+    def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """The rows of one pass, as many as there are: each once, or some more often than others."""
+        ...
+
     def token_range(self, row: int) -> slice:
         """The row's part of its example's tokens."""
         ...
@@ -96,6 +100,11 @@ class Rows:
     def lengths(self) -> np.ndarray:
         """Pieces in each row, int64 ``[rows]``."""
         return np.array([window.length for window in self.windows], dtype=np.int64)
+
+    def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """Each row once."""
+        del generator
+        return np.arange(len(self))
 
     def inputs(self, rows: Sequence[int] | np.ndarray, multiple: int = 8) -> dict[str, np.ndarray]:
         """Padded model inputs and tokens of some rows.

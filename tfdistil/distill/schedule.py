@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -26,7 +27,8 @@ from tfdistil.distill.derived import (
     split,
 )
 from tfdistil.distill.evaluate import Predictor, predictor_of
-from tfdistil.distill.rows import Rows, encode_rows
+from tfdistil.distill.rows import Rows, TextRows
+from tfdistil.distill.sets import Shelf, encode_set
 from tfdistil.distill.signals import (
     LiveSignals,
     PooledSignals,
@@ -61,7 +63,7 @@ class Schedule:
         seed: of the order of the data.
         callbacks: Keras callbacks for each phase, such as a progress bar.
         counter: shows how far the teacher's signals are.
-        say: told where an interrupted phase continues.
+        say: told what is made beside the training, and where an interrupted phase continues.
         head: the head that is delivered, see `dev_head`.
 
     Attributes:
@@ -86,7 +88,8 @@ class Schedule:
         self.say, self.head = say, head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
-        self._rows: dict[tuple[str, str], Rows] = {}
+        self._rows: dict[tuple[str, str], TextRows] = {}
+        self._shelf = Shelf(folder / "cache", counter, say)
         self._predictors: dict[tuple[str, str], Predictor | ClozePredictor] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
@@ -156,12 +159,13 @@ class Schedule:
         predictor = self._predictors[key]
 
         def evaluate() -> float:
-            scores = predictor.score(self.rows(name, "dev"), self.sets["dev"])
+            rows = cast(Rows, self.rows(name, "dev"))  # labelled sets are in memory
+            scores = predictor.score(rows, self.sets["dev"])
             return scores[self.task.metric]
 
         return evaluate
 
-    def rows(self, model: str, name: str) -> Rows:
+    def rows(self, model: str, name: str) -> TextRows:
         """A set encoded for a model, once.
 
         Raises:
@@ -170,7 +174,7 @@ class Schedule:
         if (model, name) not in self._rows:
             featurizer = self.models[model].featurizer
             examples = examples_of(self.sets, name)
-            self._rows[model, name] = encode_rows(examples, featurizer, self.task)
+            self._rows[model, name] = encode_set(examples, featurizer, self.task, self._shelf)
         return self._rows[model, name]
 
     def _stream(
@@ -209,8 +213,8 @@ class Schedule:
         signals = signals_read(own, derivations)
         folder = self.folder / "cache" / self._cache_key(stage.teacher, name, signals)
         if not folder.exists():
-            counter = self.counter(f"{stage.spec.teacher} on {name}", len(self.sets[name]))
             rows = self.rows(stage.spec.teacher, name)
+            counter = self.counter(f"{stage.spec.teacher} on {name}", len(rows.token_counts))
             store_signals(stage.teacher.model, rows, signals, folder, counter)
         rows = self.rows(stage.spec.student, name)
         stored = load_signals(folder, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import keras
 import numpy as np
@@ -26,6 +26,10 @@ class Stream(Protocol):
     def lengths(self) -> np.ndarray:
         """Pieces in each row, int64 ``[rows]``; rows of like length come together."""
 
+    def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """The rows of one pass, as many as there are, see `TextRows.epoch_rows`."""
+        ...
+
     def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
         """The padded inputs of some rows, without noise."""
         ...
@@ -45,6 +49,10 @@ class Inputs:
     def lengths(self) -> np.ndarray:
         """See `Stream.lengths`."""
         return self.stream.lengths
+
+    def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """See `Stream.epoch_rows`."""
+        return self.stream.epoch_rows(generator)
 
     def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
         """See `Stream.inputs`."""
@@ -78,6 +86,10 @@ class RowStream:
         """See `Stream.lengths`."""
         return self.rows.lengths
 
+    def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
+        """See `Stream.epoch_rows`."""
+        return self.rows.epoch_rows(generator)
+
     def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
         """See `Stream.inputs`."""
         return self.rows.inputs(chosen)
@@ -98,10 +110,12 @@ class RowStream:
         return batch
 
 
-def concatenate_rows(parts: Sequence[Rows]) -> Rows:
-    """Several sets as one, in order."""
-    if len(parts) == 1:
-        return parts[0]
+def concatenate_rows(parts: Sequence[TextRows]) -> TextRows:
+    """Several sets as one, in order; more than one are `Rows` in memory."""
+    return parts[0] if len(parts) == 1 else _concatenate(cast(Sequence[Rows], parts))
+
+
+def _concatenate(parts: Sequence[Rows]) -> Rows:
     examples = np.concatenate([[0], np.cumsum([len(p.targets) for p in parts])])
     return Rows(
         tuple(window for p in parts for window in p.windows),
@@ -160,10 +174,13 @@ class StreamBatches:
             }
 
     def _cycle(self, stream: Stream, generator: np.random.Generator) -> Iterator[np.ndarray]:
+        lengths = stream.lengths
+        while not self.shuffle:
+            yield from bucketed_batches(lengths, self.batch_size, None)
         while True:
-            yield from bucketed_batches(
-                stream.lengths, self.batch_size, generator if self.shuffle else None
-            )
+            rows = stream.epoch_rows(generator)
+            for batch in bucketed_batches(lengths[rows], self.batch_size, generator):
+                yield rows[batch]
 
     def dataset(self) -> Any:
         """What ``model.fit`` takes: a ``tf.data.Dataset`` that prefetches, or a plain generator.

@@ -61,10 +61,11 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
 
 
 def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
-    """A BERT with random weights and a tokenizer made of train and transfer."""
+    """A BERT with random weights and a tokenizer made of train, transfer and the corpus."""
     assert spec.scratch is not None
     corpus, sizes = models.corpus, spec.scratch
-    texts = (" ".join(words) for words in sentences(corpus.train, corpus.transfer))
+    read = sentences(corpus.train, corpus.transfer, corpus.unlabelled)
+    texts = (" ".join(words) for words in read)
     tokenizer = train_wordpiece(texts, sizes.vocabulary, lowercase=sizes.lowercase)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),

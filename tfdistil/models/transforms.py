@@ -7,7 +7,7 @@ the old one alone. A new one is a function with `transform` above it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal
@@ -133,7 +133,8 @@ def reduce_vocabulary(
 
     Args:
         record: an encoder that reads pieces.
-        corpus: its train, transfer and augmented sentences are counted.
+        corpus: its train, transfer and augmented sentences and the lines of ``data.corpus`` that
+            are trained on are counted.
         language: only its sentences; None: all.
         min_share: least share of the sentences that a piece occurs in, 0 to 1; the paper has
             0.0005.
@@ -145,16 +146,15 @@ def reduce_vocabulary(
         raise ValueError(f"min_sentences is a number of sentences, at least 1, got {min_sentences}")
     before = _encoder(record, "reduce_vocabulary")
     featurizer: Any = record.featurizer
-    examples = [*corpus.train, *corpus.transfer, *corpus.augmented]
-    if language is not None:
-        examples = [example for example in examples if example.language == language]
-    if not examples:
+    examples = chain(corpus.train, corpus.transfer, corpus.augmented, corpus.unlabelled)
+    chosen = (e for e in examples if language in (None, e.language))
+    found = _occurring(featurizer, sentences(chosen), min_share, min_sentences)
+    if found is None:
         raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
-    texts = list(sentences(examples))
-    kept = _pieces_of(featurizer, texts, max(min_share * len(texts), min_sentences))
-    kept |= _special(before, featurizer)
-    seen = characters(featurizer.tokenizer, chain.from_iterable(texts))
-    tokenizer, old = prune_tokenizer(featurizer.tokenizer, kept, seen)
+    kept, seen = found
+    tokenizer, old = prune_tokenizer(
+        featurizer.tokenizer, kept | _special(before, featurizer), seen
+    )
     moved = int(np.searchsorted(old, featurizer.pad))
     pad = before.config.pad_id if before.config.position_offset else moved
     after = _like(before, vocabulary=len(old), pad_id=pad)
@@ -173,13 +173,31 @@ def reduce_vocabulary(
     return replace(record, model=after, featurizer=feeds, facts=facts)
 
 
-def _pieces_of(featurizer: Any, texts: Sequence[Sequence[str]], least: float) -> set[int]:
-    """Pieces that occur in at least so many of the texts."""
+_WORDS_AT_ONCE = 1_000_000
+"""Different words whose characters are found together, so that memory does not grow with text."""
+
+
+def _occurring(
+    featurizer: Any, texts: Iterable[Sequence[str]], min_share: float, min_sentences: int
+) -> tuple[set[int], set[str]] | None:
+    """Pieces that occur in enough of the texts, and the characters of all; None without texts."""
     counts: Counter[int] = Counter()
+    seen: set[str] = set()
+    fresh: set[str] = set()
+    number = 0
     for words in texts:
+        number += 1
         known = featurizer.pieces(list(dict.fromkeys(words)))
         counts.update({piece for word in words for piece in known[word]})
-    return {piece for piece, count in counts.items() if count >= least}
+        fresh.update(words)
+        if len(fresh) > _WORDS_AT_ONCE:
+            seen |= characters(featurizer.tokenizer, fresh)
+            fresh.clear()
+    if not number:
+        return None
+    least = max(min_share * number, min_sentences)
+    pieces = {piece for piece, count in counts.items() if count >= least}
+    return pieces, seen | characters(featurizer.tokenizer, fresh)
 
 
 def _special(encoder: Encoder, featurizer: Any) -> set[int]:

@@ -22,6 +22,7 @@ from tfdistil.files import beside, new_file, new_folder, write_text
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import EncoderSpec
 from tfdistil.runs.folder import RunFolder, model_step
+from tfdistil.shards.parts import TRAINING
 
 
 def shared_models(recipe: Recipe) -> tuple[str, ...]:
@@ -39,8 +40,9 @@ def model_key(recipe: Recipe, name: str, corpus: Corpus, base: Path) -> str:
     """A hash of everything that training an encoder depends on.
 
     Two recipes of one key train the same model, whatever else they differ in. Sentences count by
-    what they are, not by the keys of the recipe that choose them; transfer counts only where the
-    model is made from scratch, since its tokenizer and its pre-training read it.
+    what they are, not by the keys of the recipe that choose them; transfer and ``data.corpus``
+    count only where the model is made from scratch, since its tokenizer and its pre-training read
+    them, or where a stage trains it.
 
     Args:
         recipe: its task, the entry of the model and the model's seed are used.
@@ -66,6 +68,8 @@ def model_key(recipe: Recipe, name: str, corpus: Corpus, base: Path) -> str:
         sets.append(corpus.augmented)
     for examples in sets:
         _update(digest, examples)
+    if corpus.text and (taught or spec.scratch is not None):
+        digest.update(corpus.text[TRAINING].corpus.key().encode())
     return digest.hexdigest()
 
 

@@ -110,7 +110,7 @@ def open_run(path: str | Path, screen: Screen | None = None, *, labelled_only: b
     recipe = folder.recipe
     refuse_changed_data(folder, base, LABELLED if labelled_only else None)
     if labelled_only:
-        data = recipe.data.model_copy(update={"augment": [], "transfer": []})
+        data = recipe.data.model_copy(update={"augment": [], "transfer": [], "corpus": None})
         recipe = recipe.model_copy(update={"data": data})
     corpus = load_corpus(recipe, base)
     trained = _trained_task(folder)

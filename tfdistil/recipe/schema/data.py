@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tfdistil.recipe.schema.parts import Float, Int, OpenPart, Option, Part, Whole
+from tfdistil.recipe.schema.parts import Float, Int, Name, OpenPart, Option, Part, Whole
 
 MOST_SENTENCES = 10**7
 """That the built-in corpus makes of a split."""
@@ -63,6 +63,66 @@ class LowResourceSpec(Part):
     )
 
 
+class TextSpec(Part):
+    """One file of plain text, or a folder of `.txt` files."""
+
+    path: str = Field(description="file or folder, relative to the recipe")
+    format: str = Field("text", description="reader; others than `text` hold a file in memory")
+    language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
+    options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
+
+
+class BalanceSpec(Part):
+    """Languages are drawn with P' in proportion to P^S, S such that P'(more) = ratio * P'(less).
+
+    P is a language's share of the bytes: CAMeMBERT, Equation 1, where English is drawn 100 times as
+    often as Icelandic.
+    """
+
+    more: str = Field(description="a language")
+    less: str = Field(description="another one")
+    ratio: Float = Field(gt=0, description="how many times as often `more` is drawn as `less`")
+
+
+class CorpusSpec(Part):
+    """Unlabelled text of any size, tokenized into files from which stages draw: docs/data.md.
+
+    It makes the sets `corpus`, `corpus.SECTION`, `corpus_held_out` and `corpus_test`. Each line is
+    in one of them by a hash of its text.
+    """
+
+    sources: list[TextSpec] = Field(min_length=1, description="files of text, a line each")
+    sections: dict[Name, Annotated[Float, Field(gt=0, le=1)]] = Field(
+        {}, description="name to its share of the text to train on; none of them shares a line"
+    )
+    held_out: Float = Field(0.01, ge=0, lt=1, description="share of all text to take losses on")
+    test: Float = Field(0.01, ge=0, lt=1, description="share of all text that nothing looks at")
+    balance: BalanceSpec | None = Field(None, description="see balance; none: each row once a pass")
+    joined: bool = Field(
+        True, description="whole lines of a language fill a row together; false: a line is a row"
+    )
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> CorpusSpec:
+        if self.held_out + self.test >= 1:
+            raise ValueError("held_out and test leave nothing to train on; give less than 1 in sum")
+        if round(sum(self.sections.values()), 9) > 1:
+            raise ValueError("the sections have more than 1 in sum; they share no line")
+        return self
+
+    @model_validator(mode="after")
+    def _balances_what_is_there(self) -> CorpusSpec:
+        there = {source.language for source in self.sources}
+        if self.balance is not None and None not in there:
+            for language in (self.balance.more, self.balance.less):
+                if language not in there:
+                    raise ValueError(
+                        f"balance names {language!r}, but no source is in it; there are "
+                        f"{', '.join(sorted(map(str, there)))}"
+                    )
+        return self
+
+
 class DataSpec(Part):
     """Where the sentences come from."""
 
@@ -71,6 +131,7 @@ class DataSpec(Part):
     test: list[SourceSpec] = Field([], description="labelled, to report on")
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
+    corpus: CorpusSpec | None = Field(None, description="see corpus; text of any size")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
     languages: list[str] | None = Field(
         None, min_length=1, description="of all sets, use these alone; none: all"

@@ -49,7 +49,8 @@ class StopSpec(Part):
     on: str = Field(
         "dev",
         description="the set it is taken on; for losses also `transfer_held_out`: a tenth of "
-        "transfer, 2,000 sentences at the most, of every file and language in proportion",
+        "transfer, 2,000 sentences at the most, of every file and language in proportion, and "
+        "`corpus_held_out`",
     )
     head: str | None = Field(
         None,
@@ -121,7 +122,8 @@ class TermSpec(OpenPart):
         ),
     ] = Field(
         "train",
-        description="`train`, `transfer`, `augmented`, or a list: what there is of them, pooled",
+        description="`train`, `transfer`, `augmented`, or a list: what there is of them, pooled; "
+        "or, alone, `corpus` or `corpus.SECTION`",
     )
     weight: Float = Field(
         1.0, ge=0, description="factor in the sum; 1 where `weighting: uncertainty` learns it"
