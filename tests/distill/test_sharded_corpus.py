@@ -155,7 +155,7 @@ def test_a_stage_learns_from_shards_what_it_learns_from_memory(
     for name, sets in (("disk", on_disk), ("memory", in_memory)):
         models, told = {"encoder": make_encoder()}, []
         (tmp_path / name).mkdir()
-        schedule = Schedule(models, sets, task, tmp_path / name, seed=3, log=told.append)
+        schedule = Schedule(models, sets, task, tmp_path / name, seed=3, say=told.append)
         schedule.run([stage()])
         ended.append(models["encoder"].model.get_weights())
         losses.append(schedule.done["encoder"][0].best)

@@ -46,7 +46,7 @@ distill:
       - {loss: cross_entropy, stream: [train, transfer]}
 seed: 7
 """
-WHOLE = [path for path in SHIPPED.glob("*.yaml") if "data:" in path.read_text("utf-8")]
+WHOLE = [path for path in SHIPPED.glob("*.yaml") if "demo:" in path.read_text("utf-8")]
 
 
 @pytest.fixture
@@ -656,7 +656,7 @@ def test_control_characters_are_refused(write):
 def test_a_missing_file_and_one_that_is_no_text(tmp_path):
     message = message_of(tmp_path / "none.yaml")
     assert (
-        "cannot be read (no such file); tfdistil comes with the recipes aspect_terms, d0_s"
+        "cannot be read (no such file); tfdistil comes with the recipes aspect_terms, camembert, d0_s"
         in message
     )
     (tmp_path / "latin.yaml").write_bytes("name: é".encode("latin-1"))
@@ -790,6 +790,42 @@ def test_shipped_recipes_load_by_name(name):
     recipe = load_recipe(name)
     assert recipe.name == name
     assert recipe.distill
+
+
+@pytest.mark.parametrize(("name", "delivered"), [("eliquare", "student"), ("camembert", "six")])
+def test_bases_on_text_need_text_and_a_teacher(name, delivered):
+    recipe = load_recipe(
+        name,
+        [
+            "data.corpus.sources=[{path: text.txt, language: sl}]",
+            "models.teacher.checkpoint=folder",
+        ],
+    )
+    assert recipe.plan()[-1] == recipe.main == delivered
+    assert all(stage.stop.on == "corpus_held_out" for stage in recipe.distill)
+
+
+def test_every_assistant_of_the_cascade_learns_the_means_of_neighbours():
+    """Equation 3 of CAMeMBERT: n layers, n + 1 hidden states, each weighted with 1/n."""
+    recipe = load_recipe(
+        "camembert",
+        [
+            "data.corpus.sources=[{path: text.txt, language: sl}]",
+            "models.teacher.checkpoint=folder",
+        ],
+    )
+    sections = recipe.data.corpus.sections
+    for n, stage in zip(range(11, 5, -1), recipe.distill, strict=True):
+        maps, states, embeddings = stage.terms
+        means = [[j, j, j + 1] for j in range(n + 1)]
+        assert maps.options["layers"] == states.options["layers"] == means[1:]
+        assert embeddings.options["layers"] == means[:1]
+        assert [term.weight for term in stage.terms] == pytest.approx([1 / n] * 3, abs=1e-5)
+        assert {term.stream for term in stage.terms} == {f"corpus.{stage.student}"}
+        assert stage.student in sections
+        assert stage.groups == [f"layer_{layer}" for layer in range(n, 0, -1)]
+        assert stage.batch_size * stage.accumulate == 256
+        assert stage.stop.updates == 66666
 
 
 def test_there_are_shipped_recipes():

@@ -35,6 +35,12 @@ models:
   teacher: {{scratch: {{}}}}
 """
 
+OF_TEXT = """\
+base: eliquare
+data: {corpus: {sources: [{path: text.txt, language: sl}]}}
+models: {teacher: {scratch: {}}}
+"""
+
 
 @pytest.fixture
 def file(tmp_path):
@@ -65,7 +71,7 @@ def test_errors_say_what_there_is(file, tmp_path):
 def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
     base = next((f"base: {b}" for b in ("pqrnn", "multi_grained") if name.startswith(b)), "")
-    recipe.write_text(RECIPE.format(base=base))
+    recipe.write_text(OF_TEXT if name.startswith("eliquare") else RECIPE.format(base=base))
     plan = plan_sweep(recipe, sweep_points([], read_variants(name)), tmp_path / "out")
     assert len(plan.recipes) == len(read_variants(name)) > 1
 

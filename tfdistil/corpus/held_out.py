@@ -10,6 +10,7 @@ from tfdistil.data.example import Example
 from tfdistil.data.splits import hold_out
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.recipe.recipe import Recipe
+from tfdistil.shards.parts import HELD_OUT, TRAINING
 
 TRANSFER = "transfer_held_out"
 """The name of the set in ``stop: {on: ...}``."""
@@ -43,14 +44,17 @@ def sets_of(recipe: Recipe, corpus: Corpus) -> Sets:
 
 
 def mlm_sets(corpus: Corpus, seed: int) -> Sets:
-    """The text of masked-language training, without labels, a twentieth of it held out.
+    """The text of masked-language training, without labels, a part of it held out.
 
     Returns:
-        ``mlm``: train and transfer; ``mlm_held_out``: 500 sentences at the most.
+        ``mlm``: ``data.corpus`` where there is one, else train and transfer; ``mlm_held_out``: what
+        the corpus holds out, else a twentieth, 500 sentences at the most.
 
     Raises:
         DataError: fewer than two different sentences.
     """
+    if corpus.text:
+        return {"mlm": corpus.text[TRAINING], "mlm_held_out": corpus.text[HELD_OUT]}
     texts = [replace(e, tags=None, label=None) for e in (*corpus.train, *corpus.transfer)]
     kept, held_out = hold_out(texts, 0.05, 500, seed)
     return {"mlm": kept, "mlm_held_out": held_out}

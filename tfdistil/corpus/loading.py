@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.console.progress import Counter
-from tfdistil.corpus.text import text_sets
+from tfdistil.corpus.text import sample, text_sets
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
@@ -21,11 +21,14 @@ from tfdistil.errors import RecipeError
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.data import DataSpec, LowResourceSpec, SourceSpec
 from tfdistil.recipe.schema.models import EncoderSpec
-from tfdistil.shards.parts import TRAINING
+from tfdistil.shards.parts import HELD_OUT, TEST, TRAINING
 from tfdistil.shards.text import TextPart
 from tfdistil.tasks import TASKS, Task, unknown_labels
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
+
+MOST_SCORED = 2000
+"""Lines of a corpus that masked language models are scored on, where no dev or test is given."""
 
 _Item = TypeVar("_Item", Example, SourceSpec)
 
@@ -136,7 +139,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         sets = {name: _unlabelled(of) for name, of in sets.items()}
     if data.languages is not None:
         sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
-    if not sets["dev"]:
+    if not sets["dev"] and sets["train"]:
         sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
     for name in ("train", "dev", "test"):
         _check_labels(name, sets[name], recipe)
@@ -154,6 +157,10 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
     seen = overlap(sets["train"], sets["test"])
     text, files["corpus"] = text_sets(recipe, base, splitter, held_out)
+    if not recipe.task.is_labelled:  # what is held out has all that a set to report on needs
+        for name, part in (("dev", HELD_OUT), ("test", TEST)):
+            if not sets[name] and part in text:
+                sets[name] = sample(text[part], MOST_SCORED, seed)
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **recipe.task.options)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -47,3 +48,21 @@ def text_sets(
     return {name: TextPart(corpus, name) for name in corpus.parts.names}, tuple(
         file.path for file in files
     )
+
+
+def sample(part: TextPart, most: int, seed: int) -> list[Example]:
+    """Some of the lines of a set, all as likely as one another, in one reading of its files.
+
+    Args:
+        part: the set.
+        most: how many; fewer where it has fewer with words.
+        seed: of the choice.
+    """
+    draw = random.Random(seed)
+    found: list[Example] = []
+    for number, example in enumerate(e for e in part if e.words):
+        if number < most:
+            found.append(example)
+        elif (place := draw.randrange(number + 1)) < most:
+            found[place] = example
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from tfdistil.data.example import Example
 from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
+from tfdistil.distill.masking import Texts
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.objectives import Align
 from tfdistil.distill.optimizer import TERMS, check_rates
@@ -109,6 +110,7 @@ def bind_stage(
     own = _unnamed_head(models[spec.student].model, delivered)
     terms = tuple(bind_terms(spec.terms, task.outputs, theirs, own))
     pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
+    drawn_from = tuple(dict.fromkeys(name for pool in pools.values() for name in pool))
     examples_of(sets, spec.stop.on)
     for term in terms:
         what = f"term {term.label}"
@@ -129,7 +131,7 @@ def bind_stage(
         teacher,
         terms,
         pools,
-        _noise(spec, student, terms, _texts(sets, pools), task),
+        _noise(spec, student, terms, _Texts(sets, drawn_from), task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered, own),
     )
@@ -264,21 +266,29 @@ def _check_tokenizers(
         )
 
 
-def _texts(
-    sets: Mapping[str, Sequence[Example]], pools: Mapping[str, Sequence[str]]
-) -> list[Sequence[str]]:
-    """The words of all texts that a stage trains on; of a pair both."""
-    names = dict.fromkeys(name for pool in pools.values() for name in pool)
-    return [
-        words for name in names for example in sets[name] for words in filter(None, example.key())
-    ]
+@dataclass(frozen=True)
+class _Texts:
+    """The words of all texts that a stage trains on, of a pair both; gone through when asked for.
+
+    Attributes:
+        examples: by set.
+        sets: those that it draws from, each once.
+    """
+
+    examples: Mapping[str, Sequence[Example]]
+    sets: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        for name in self.sets:
+            for example in self.examples[name]:
+                yield from filter(None, example.key())
 
 
 def _noise(
     spec: StageSpec,
     student: FeaturizedModel,
     terms: Sequence[Term],
-    texts: Sequence[Sequence[str]],
+    texts: Texts,
     task: Task,
 ) -> BoundNoise:
     """What changes the batches; it makes the targets that the terms read of every piece."""

@@ -32,6 +32,10 @@ def check_recipe(recipe: Recipe) -> None:
         )
     if not recipe.task.is_labelled:
         _check_unlabelled(recipe)
+    elif recipe.data.demo is None and not recipe.data.train:
+        raise MisplacedError(
+            f"task {recipe.task.kind} learns from labels; give data.train, or task: text", "data"
+        )
     names = [stage.name for stage in recipe.distill]
     if len(set(names)) < len(names):
         raise ValueError(f"stage names must be unique, got {', '.join(names)}")

@@ -159,8 +159,10 @@ class DataSpec(Part):
 
     @model_validator(mode="after")
     def _one_origin(self) -> DataSpec:
-        if (self.demo is None) == (not self.train):
-            raise ValueError("give either train: files or demo:, not both and not neither")
+        if self.demo is not None and self.train:
+            raise ValueError("give either train: files or demo:, not both")
+        if self.demo is None and not self.train and self.corpus is None:
+            raise ValueError("give train: files, or demo:, or for task: text alone corpus:")
         return self
 
 
