@@ -3,6 +3,8 @@
 ``python -m tests.fuzz.dying ARGUMENTS`` is ``tfdistil ARGUMENTS``. After SIGUSR1 it kills itself at
 the next file that it opens for writing, right after it was opened, or at the next file that gets
 its final name, right before. Those moments are too short for a kill from outside to hit them.
+
+The state of a running phase is written as often as half of the time allows, not once a minute.
 """
 
 from __future__ import annotations
@@ -38,6 +40,11 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, _ask)
     sys.addaudithook(_watch)
-    from tfdistil.cli.main import main
+    from tfdistil.console.silence import import_tensorflow
 
+    import_tensorflow()
+    from tfdistil.cli.main import main
+    from tfdistil.distill import phase_state
+
+    phase_state.LEAST, phase_state.SHARE = 0.0, 1.0
     sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
 import random
 import signal
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
@@ -105,7 +108,7 @@ def write_recipe(path: Path, changes: str) -> Path:
 
 
 def log_of(out: Path) -> str:
-    return out.with_suffix(".log").read_text("utf-8", "replace")[-3000:]
+    return out.with_suffix(".log").read_text("utf-8", "replace")
 
 
 def start(recipe: Path, out: Path) -> subprocess.Popen[bytes]:
@@ -115,13 +118,19 @@ def start(recipe: Path, out: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
 
 
-def made(folder: Path) -> frozenset[str] | None:
-    """What a run need not do again; None before it has its folder."""
+def made(folder: Path) -> dict[str, float] | None:
+    """What a run need not do again, with the batches of it; None before it has its folder."""
     try:
         steps = json.loads((folder / "manifest.json").read_text("utf-8"))["steps"]
     except FileNotFoundError:
         return None
-    return frozenset([*steps, *(path.name for path in folder.glob("phases/*/*.json"))])
+    found = dict.fromkeys(steps, math.inf)
+    for path in folder.glob("phases/*/*.state.npz"):
+        with contextlib.suppress(FileNotFoundError), np.load(path) as state:  # it is over by now
+            progress = json.loads(state["state"].tobytes())["progress"]
+            found[path.name.removesuffix(".state.npz")] = progress["batches"]
+    done = (path.stem for path in folder.glob("phases/*/*.json"))
+    return found | dict.fromkeys(done, math.inf)
 
 
 def seconds_of(process: int | str) -> float:
@@ -154,24 +163,29 @@ class Whole:
 
     folder: Path
     seconds: float
-    marks: list[tuple[float, frozenset[str]]]
+    marks: list[tuple[float, dict[str, float]]]
 
     def skipped(self, folder: Path) -> float:
         """Seconds of the whole run that one in this folder need not repeat."""
         there = made(folder)
         if there is None:
             return 0.0
-        return max(at for at, marks in self.marks if marks <= there) - self.marks[0][0]
+        had = (
+            at
+            for at, marks in self.marks
+            if all(there.get(name, 0) >= batches for name, batches in marks.items())
+        )
+        return max(had) - self.marks[0][0]
 
 
 def run_whole(recipe: Path, out: Path) -> Whole:
-    marks: list[tuple[float, frozenset[str]]] = []
+    marks: list[tuple[float, dict[str, float]]] = []
     process, seconds = start(recipe, out), 0.0
     for now in clock(process):
         seconds, found = max(seconds, now), made(out)
         if found is not None and (not marks or marks[-1][1] != found):
             marks.append((seconds, found))
-    assert process.returncode == 0, log_of(out)
+    assert process.returncode == 0, log_of(out)[-3000:]
     return Whole(out, seconds, marks)
 
 
@@ -182,6 +196,20 @@ def kill(process: subprocess.Popen[bytes], seconds: float, in_a_write: bool) -> 
             process.send_signal(signal.SIGUSR1 if in_a_write else signal.SIGKILL)
             break
     assert process.wait() in (0, -signal.SIGKILL, -signal.SIGUSR1)
+    return process.returncode != 0
+
+
+def kill_in_a_phase(process: subprocess.Popen[bytes], folder: Path, states: int) -> bool:
+    """Kill a run when a phase has written its state so many times, as far as one can see."""
+    seen = set()
+    for _ in clock(process):
+        for path in folder.glob("phases/*/*.state.npz"):
+            with contextlib.suppress(FileNotFoundError):
+                seen.add(path.stat().st_mtime_ns)
+        if len(seen) >= states:
+            process.send_signal(signal.SIGKILL)
+            break
+    assert process.wait() in (0, -signal.SIGKILL)
     return process.returncode != 0
 
 
@@ -215,19 +243,27 @@ def test_a_killed_run_ends_like_a_whole_one(name, tmp_path):
     recipe = write_recipe(tmp_path / "recipe.yaml", RECIPES[name])
     whole = run_whole(recipe, tmp_path / "whole" / "run")
     expected = contents(whole.folder)
-    rng, kills = random.Random(name), 0
+    rng, kills, continued = random.Random(name), 0, 0
     for turn in range(TURNS):
         out = tmp_path / str(turn) / "run"
+        kills += kill_in_a_phase(start(recipe, out), out, rng.randrange(1, 15))
         for number, moment in enumerate(moments(rng, KILLS, whole.seconds)):
             wait = moment - whole.skipped(out)
             kills += kill(start(recipe, out), wait, in_a_write=(turn + number) % 2 == 1)
         process = start(recipe, out)
-        assert process.wait() == 0, log_of(out)
+        assert process.wait() == 0, log_of(out)[-3000:]
         found = contents(out)
         assert found.keys() == expected.keys()
         for file, content in expected.items():
             assert found[file] == content, (turn, file)
-        assert not list(out.rglob("*.partial*"))
-    print(f"{name}: {kills} kills in {TURNS} runs of {whole.seconds:.0f} s CPU time")
+        assert not [*out.rglob("*.partial*"), *out.rglob("*.state.npz")]
+        log = log_of(out)
+        assert "starts over" not in log
+        continued += log.count(" continues after update ")
+    print(
+        f"{name}: {kills} kills in {TURNS} runs of {whole.seconds:.0f} s CPU time; "
+        f"{continued} times a phase continued"
+    )
     # The last moment may come after the end of a run that needs less time than the whole one did.
-    assert kills >= TURNS * (KILLS - 1)
+    assert kills >= TURNS * KILLS
+    assert continued
