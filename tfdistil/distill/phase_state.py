@@ -26,8 +26,8 @@ LEAST = 60.0
 """Seconds between two writes at the least, however fast the disk is."""
 
 SHARE = 0.01
-"""Of the time, which writing may take at the most: a state that takes 3 s to write is written every
-5 minutes."""
+"""Of the time, which writing may take at the most once the first has shown how long it takes: what
+takes 3 s is written every 5 minutes."""
 
 FORMAT = 1
 
