@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tfdistil.distill.bound_stage import bind_stage
-from tfdistil.distill.masking import mask_piece, mask_pieces
+from tfdistil.distill.masking import mask_piece, mask_pieces, piece_counts
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.sets import Shelf, encode_set
@@ -117,6 +117,17 @@ def test_masks_are_fresh_in_training_and_the_same_at_every_check(corpus, make_en
     assert steps == -(-len(rows) // 8)
 
 
+def test_pieces_of_rows_are_counted_as_those_of_the_text(corpus, make_encoder, tmp_path):
+    """What smoothing reads off the words of a stage is what its shards hold."""
+    featurizer = make_encoder().featurizer
+    rows = rows_of(corpus, "corpus", featurizer, tmp_path)
+    of_text = piece_counts(featurizer, (e.words for e in TextPart(corpus, "corpus")))
+    of_rows = rows.piece_counts()
+    of_rows[[featurizer.cls, featurizer.sep]] = 0
+    np.testing.assert_array_equal(of_rows, of_text)
+    assert of_text.sum() > 1000
+
+
 def test_signals_are_stored_for_shards(corpus, make_encoder, tmp_path):
     teacher = make_encoder()
     rows = rows_of(corpus, "corpus", teacher.featurizer, tmp_path)
@@ -138,7 +149,7 @@ def stage(**changes):
         "terms": [TermSpec(loss="masked_lm", stream="corpus", head="logits")],
         "teacher": None,
         "student": "encoder",
-        "noise": [NoiseSpec(kind="masking", probability=0.3)],
+        "noise": [NoiseSpec(kind="masking", probability=0.3, smoothing=0.7)],
         "optimizer": OptimizerSpec(learning_rate=0.02),
         "batch_size": 16,
         "stop": StopSpec(epochs=2, monitor="loss", on="corpus_held_out"),

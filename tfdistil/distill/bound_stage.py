@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Any, Protocol
 
 from tfdistil.data.example import Example
@@ -110,7 +110,6 @@ def bind_stage(
     own = _unnamed_head(models[spec.student].model, delivered)
     terms = tuple(bind_terms(spec.terms, task.outputs, theirs, own))
     pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
-    drawn_from = tuple(dict.fromkeys(name for pool in pools.values() for name in pool))
     examples_of(sets, spec.stop.on)
     for term in terms:
         what = f"term {term.label}"
@@ -131,7 +130,7 @@ def bind_stage(
         teacher,
         terms,
         pools,
-        _noise(spec, student, terms, _Texts(sets, drawn_from), task),
+        _noise(spec, student, terms, _Texts(sets, pools), task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered, own),
     )
@@ -271,16 +270,16 @@ class _Texts:
     """The words of all texts that a stage trains on, of a pair both; gone through when asked for.
 
     Attributes:
-        examples: by set.
-        sets: those that it draws from, each once.
+        sets: examples by name.
+        pools: the names that count.
     """
 
-    examples: Mapping[str, Sequence[Example]]
-    sets: tuple[str, ...]
+    sets: Mapping[str, Sequence[Example]]
+    pools: Mapping[str, Sequence[str]]
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        for name in self.sets:
-            for example in self.examples[name]:
+        for name in dict.fromkeys(chain(*self.pools.values())):
+            for example in self.sets[name]:
                 yield from filter(None, example.key())
 
 
