@@ -31,6 +31,7 @@ DEV = [
     "import-linter>=2.1",
     "pre-commit>=4.0",
     "build>=1.2",
+    "jax>=0.6,<1",  # on the CPU: what trains on one backend of Keras trains on the other
 ]
 
 setup(

@@ -656,7 +656,7 @@ def test_control_characters_are_refused(write):
 def test_a_missing_file_and_one_that_is_no_text(tmp_path):
     message = message_of(tmp_path / "none.yaml")
     assert (
-        "cannot be read (no such file); tfdistil comes with the recipes aspect_terms, camembert, d0_s"
+        "cannot be read (no such file); tfdistil comes with the recipes aspect_terms, camembert"
         in message
     )
     (tmp_path / "latin.yaml").write_bytes("name: é".encode("latin-1"))

@@ -91,11 +91,9 @@ def _always_kept(
     model = tree["model"]
     prefix = model.get("continuing_subword_prefix") or ""
     single = {i: piece.removeprefix(prefix) for piece, i in pieces.items()}
-    any_character = seen is None or model["type"] == "BPE"
+    every = None if seen is None or model["type"] == "BPE" else {*seen, _BEGINNING}
     ids = {
-        i
-        for i, piece in single.items()
-        if len(piece) == 1 and (any_character or piece in {*seen, _BEGINNING})
+        i for i, piece in single.items() if len(piece) == 1 and (every is None or piece in every)
     }
     ids |= {token["id"] for token in tree["added_tokens"]}
     if model.get("byte_fallback"):
