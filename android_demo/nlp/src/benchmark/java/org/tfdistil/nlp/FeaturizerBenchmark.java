@@ -38,7 +38,7 @@ public class FeaturizerBenchmark {
     }
 
     /** What words become. */
-    @Param({"murmur", "ngram", "wordpiece", "unigram", "bytes"})
+    @Param({"murmur", "affix8", "affix16", "affix32", "ngram", "wordpiece", "unigram", "bytes"})
     public String featurizer;
 
     /** Of the text. */
@@ -92,7 +92,7 @@ public class FeaturizerBenchmark {
         Map<String, Object> tokenizer = new HashMap<>(object(object(first(file)).get("tokenizer")));
         tokenizer.putAll(changes);
         return new SubwordFeaturizer(
-                TokenizerFile.INSTANCE.read(new Fields(tokenizer, file)),
+                TokenizerFile.Companion.read(new Fields(tokenizer, file)),
                 new SubwordFeaturizer.Settings(512, 0, 2, 3, 0, 1, false, 1));
     }
 

@@ -5,7 +5,9 @@ package org.tfdistil.nlp
  *
  * A code holds 32 pairs of bits, so it votes for 32 features at once: an even bit alone is +1, the odd
  * bit above it alone is -1. The 64 bits are counted together, in counters whose lowest binary digits
- * lie side by side in one word, the next ones in another (a carry-save adder).
+ * lie side by side in one word, the next ones in another (a carry-save adder). How many digits a count
+ * has is known before it is made, so that no branch depends on a code, and the loops over codes are of
+ * the plain kind that compilers make vector instructions of.
  *
  * @param most codes of a word.
  */
@@ -13,7 +15,7 @@ internal class Ngram(
     most: Int,
 ) : HashFamily {
     private val votes = LongArray(most + 1)
-    private val digits = LongArray(most * DIGITS)
+    private val digits = Array(MOST_DIGITS) { LongArray(most) }
     private var framed = ByteArray(64)
     private var starts = IntArray(64) // of characters in `framed`, and where the last one ends
 
@@ -24,14 +26,14 @@ internal class Ngram(
         count: Int,
     ) {
         val characters = frame(bytes, length)
-        digits.fill(0)
+        var grams = 0
         for (first in 0..characters - SHORTEST) {
             for (end in first + SHORTEST..minOf(first + LONGEST, characters)) {
                 Murmur.hash(framed, starts[first], starts[end], votes, count)
-                for (code in 0 until count) count(code, singleBits(votes[code]))
+                add(++grams, count)
             }
         }
-        for (code in 0 until count) codes[code] = majority(code)
+        majority(digitsOf(grams), codes, count)
     }
 
     /** Puts the word between a byte FE and a byte FF, and notes where characters start: how many there are. */
@@ -55,43 +57,57 @@ internal class Ngram(
         return characters
     }
 
+    /** Counts the votes of the n-gram number [gram], from 1 on; what they carry over takes their place. */
+    private fun add(
+        gram: Int,
+        count: Int,
+    ) {
+        for (code in 0 until count) votes[code] = singleBits(votes[code])
+        for (digit in 0 until digitsOf(gram)) {
+            val sums = digits[digit]
+            // The first n-gram that needs a digit finds there what the word before left.
+            if (gram == 1 shl digit) sums.fill(0)
+            for (code in 0 until count) {
+                val sum = sums[code]
+                sums[code] = sum xor votes[code]
+                votes[code] = sum and votes[code]
+            }
+        }
+    }
+
     /** The bits that are set where the other one of their pair is not. */
     private fun singleBits(code: Long): Long {
         val swapped = ((code and EVEN) shl 1) or ((code ushr 1) and EVEN)
         return code and swapped.inv()
     }
 
-    private fun count(
-        code: Int,
-        bits: Long,
+    /** Pairs 01 where +1 has more votes, 10 where -1 has, 00 where they have as many. */
+    private fun majority(
+        used: Int,
+        codes: LongArray,
+        count: Int,
     ) {
-        var carry = bits
-        var at = code * DIGITS
-        while (carry != 0L) {
-            val sum = digits[at] xor carry
-            carry = carry and digits[at]
-            digits[at++] = sum
+        for (code in 0 until count) {
+            var more = 0L
+            var fewer = 0L
+            for (digit in used - 1 downTo 0) {
+                val plus = digits[digit][code] and EVEN
+                val minus = (digits[digit][code] ushr 1) and EVEN
+                val open = (more or fewer).inv()
+                more = more or (plus and minus.inv() and open)
+                fewer = fewer or (minus and plus.inv() and open)
+            }
+            codes[code] = more or (fewer shl 1)
         }
-    }
-
-    /** A pair 01 where +1 has more votes, 10 where -1 has, 00 where they have as many. */
-    private fun majority(code: Int): Long {
-        var more = 0L
-        var fewer = 0L
-        for (digit in DIGITS - 1 downTo 0) {
-            val plus = digits[code * DIGITS + digit] and EVEN
-            val minus = (digits[code * DIGITS + digit] ushr 1) and EVEN
-            val open = (more or fewer).inv()
-            more = more or (plus and minus.inv() and open)
-            fewer = fewer or (minus and plus.inv() and open)
-        }
-        return more or (fewer shl 1)
     }
 
     private companion object {
         const val SHORTEST = 2
         const val LONGEST = 4
         const val EVEN = 0x5555555555555555L
-        const val DIGITS = 32 // of a counter: the characters of any text are fewer
+        const val MOST_DIGITS = 31 // of a counter: a count is an Int
+
+        /** How many binary digits a count has. */
+        fun digitsOf(count: Int) = Int.SIZE_BITS - Integer.numberOfLeadingZeros(count)
     }
 }
