@@ -37,6 +37,7 @@ public data class Span(
  * @property spans what the tags make, in order.
  * @property label intent or class; null if the model gives none.
  * @property labelScore the label's probability; null without a label.
+ * @param units where each word begins in [text], in UTF-16 units.
  */
 public class Answer internal constructor(
     public val text: String,
@@ -45,11 +46,16 @@ public class Answer internal constructor(
     public val spans: List<Span>,
     public val label: String?,
     public val labelScore: Double?,
+    private val units: IntArray,
 ) {
     /** Where a span lies in [text], in the UTF-16 units of a `Spannable`: from `first` to `last`, both inclusive. */
-    public fun range(span: Span): IntRange {
-        val start = text.offsetByCodePoints(0, span.start)
-        return start until text.offsetByCodePoints(start, span.end - span.start)
+    public fun range(span: Span): IntRange = unit(span.start) until unit(span.end)
+
+    /** Counted from the word before it: from the text's beginning, many spans would take time with the square of its length. */
+    private fun unit(codePoint: Int): Int {
+        val found = words.binarySearchBy(codePoint) { it.start }
+        val word = if (found >= 0) found else -found - 2
+        return if (word < 0) text.offsetByCodePoints(0, codePoint) else text.offsetByCodePoints(units[word], codePoint - words[word].start)
     }
 
     /** The part of [text] that a span covers. */

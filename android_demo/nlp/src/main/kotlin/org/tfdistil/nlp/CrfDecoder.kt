@@ -17,8 +17,14 @@ internal class CrfDecoder(
     private val start = DoubleArray(count) { score(potentials[count * count + it], labels.mayStart(it)) }
     private val end = DoubleArray(count) { score(potentials[count * (count + 1) + it], labels.mayEnd(it)) }
 
+    // Schemes forbid half of all steps, or more.
+    private val after = Array(count) { label -> possible { steps[label * count + it] } }
+    private val before = Array(count) { label -> possible { steps[it * count + label] } }
+
+    private inline fun possible(step: (Int) -> Double) = (0 until count).filter { step(it) > Double.NEGATIVE_INFINITY }.toIntArray()
+
     override fun path(scores: Scores): IntArray {
-        val suffixes = suffixes(scores) { values -> values[highest(count) { values[it] }] }
+        val suffixes = suffixes(scores, ::highestOf)
         val path = IntArray(scores.rows)
         for (word in path.indices) {
             path[word] =
@@ -34,7 +40,7 @@ internal class CrfDecoder(
         scores: Scores,
         path: IntArray,
     ): DoubleArray {
-        val suffixes = suffixes(scores) { logSum(it) }
+        val suffixes = suffixes(scores, ::logSum)
         val prefixes = prefixes(scores)
         return DoubleArray(path.size) { word ->
             val through = DoubleArray(count) { prefixes[word][it] + suffixes[word][it] - scores[word, it] }
@@ -48,7 +54,7 @@ internal class CrfDecoder(
     /** For each word and label, its score and what [join] makes of all ways to go on from there. */
     private inline fun suffixes(
         scores: Scores,
-        join: (ways: DoubleArray) -> Double,
+        join: (ways: DoubleArray, count: Int) -> Double,
     ): Array<DoubleArray> {
         val found = Array(scores.rows) { DoubleArray(count) }
         val ways = DoubleArray(count)
@@ -58,8 +64,8 @@ internal class CrfDecoder(
                     if (word == scores.rows - 1) {
                         end[label]
                     } else {
-                        for (next in 0 until count) ways[next] = steps[label * count + next] + found[word + 1][next]
-                        join(ways)
+                        for ((way, next) in after[label].withIndex()) ways[way] = steps[label * count + next] + found[word + 1][next]
+                        join(ways, after[label].size)
                     }
                 found[word][label] = scores[word, label] + beyond
             }
@@ -77,8 +83,8 @@ internal class CrfDecoder(
                     if (word == 0) {
                         start[label]
                     } else {
-                        for (last in 0 until count) ways[last] = steps[last * count + label] + found[word - 1][last]
-                        logSum(ways)
+                        for ((way, last) in before[label].withIndex()) ways[way] = steps[last * count + label] + found[word - 1][last]
+                        logSum(ways, before[label].size)
                     }
                 found[word][label] = scores[word, label] + before
             }
@@ -95,15 +101,26 @@ internal class CrfDecoder(
             legal: Boolean,
         ): Double = if (legal && potential > FORBIDDEN) potential else Double.NEGATIVE_INFINITY
 
-        /** The log of the sum of the exponentials, added up one by one as NumPy's `logaddexp` does. */
-        fun logSum(values: DoubleArray): Double {
-            var sum = Double.NEGATIVE_INFINITY
-            for (value in values) {
-                val high = maxOf(sum, value)
-                val low = minOf(sum, value)
-                sum = if (low > Double.NEGATIVE_INFINITY) high + Math.log1p(Math.exp(low - high)) else high
-            }
-            return sum
+        /** The highest of the first [count] values; of none, minus infinity. */
+        fun highestOf(
+            values: DoubleArray,
+            count: Int,
+        ): Double {
+            var highest = Double.NEGATIVE_INFINITY
+            for (at in 0 until count) highest = maxOf(highest, values[at])
+            return highest
+        }
+
+        /** The log of the sum of the exponentials of the first [count] values. */
+        fun logSum(
+            values: DoubleArray,
+            count: Int,
+        ): Double {
+            val highest = highestOf(values, count)
+            if (highest == Double.NEGATIVE_INFINITY) return highest
+            var sum = 0.0
+            for (at in 0 until count) sum += Math.exp(values[at] - highest)
+            return highest + Math.log(sum)
         }
     }
 }

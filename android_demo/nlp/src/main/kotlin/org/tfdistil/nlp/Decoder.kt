@@ -16,6 +16,9 @@ internal interface Decoder {
 internal class LinearDecoder(
     private val labels: WordLabels,
 ) : Decoder {
+    private val sources = labels.before.distinct() // arrays that are one and the same
+    private val sourceOf = sources.withIndex().associate { (at, source) -> source to at }.let { at -> labels.before.map(at::getValue) }.toIntArray()
+
     override fun path(scores: Scores): IntArray {
         val best = IntArray(scores.rows) { scores.best(it) }
         return if (labels.isLegal(best)) best else constrained(scores)
@@ -26,25 +29,30 @@ internal class LinearDecoder(
         path: IntArray,
     ): DoubleArray = DoubleArray(path.size) { scores.probability(it, path[it]) }
 
-    /** Viterbi, forward, in double precision: sums over long texts. */
+    /**
+     * Viterbi, forward, in double precision: sums over long texts. Labels with the same labels before them
+     * share one search, so that a word takes time with the number of labels, not with its square.
+     */
     private fun constrained(scores: Scores): IntArray {
-        val count = labels.size
-        val back = Array(scores.rows) { IntArray(count) }
-        var best = DoubleArray(count) { if (labels.mayStart(it)) scores[0, it].toDouble() else Double.NEGATIVE_INFINITY }
+        val back = Array(scores.rows) { IntArray(sources.size) }
+        var best = DoubleArray(labels.size) { if (labels.mayStart(it)) scores[0, it].toDouble() else Double.NEGATIVE_INFINITY }
         for (word in 1 until scores.rows) {
-            val next = DoubleArray(count)
-            for (label in 0 until count) {
-                val from = highest(count) { if (labels.mayFollow(it, label)) best[it] else Double.NEGATIVE_INFINITY }
-                back[word][label] = from
-                val reached = if (labels.mayFollow(from, label)) best[from] else Double.NEGATIVE_INFINITY
-                next[label] = reached + scores[word, label]
-            }
-            best = next
+            val from = back[word]
+            for ((at, source) in sources.withIndex()) from[at] = if (source.isEmpty()) NOWHERE else source[highest(source.size) { best[source[it]] }]
+            best =
+                DoubleArray(labels.size) { label ->
+                    val last = from[sourceOf[label]]
+                    (if (last == NOWHERE) Double.NEGATIVE_INFINITY else best[last]) + scores[word, label]
+                }
         }
         val path = IntArray(scores.rows)
-        path[path.size - 1] = highest(count) { if (labels.mayEnd(it)) best[it] else Double.NEGATIVE_INFINITY }
-        for (word in path.size - 1 downTo 1) path[word - 1] = back[word][path[word]]
+        path[path.size - 1] = highest(labels.size) { if (labels.mayEnd(it)) best[it] else Double.NEGATIVE_INFINITY }
+        for (word in path.size - 1 downTo 1) path[word - 1] = back[word][sourceOf[path[word]]]
         return path
+    }
+
+    private companion object {
+        const val NOWHERE = -1
     }
 }
 

@@ -33,6 +33,23 @@ internal class WordLabels(
         return marks[label] != NO_WORD && types[label] == types[next] && marks[next] in follows.getValue(marks[label])
     }
 
+    /** The labels that may come before each one, in order. Labels that have the same ones share the array. */
+    val before: List<IntArray> =
+        run {
+            val all = 0 until size
+            val ofType = all.groupBy { types[it] }
+            val enders = all.filter { ends[it] }.toIntArray()
+            val none = IntArray(0)
+            val within = HashMap<Pair<Char, Int>, IntArray>()
+            all.map { next ->
+                if (marks[next] in CONTINUES) {
+                    within.getOrPut(marks[next] to types[next]) { ofType.getValue(types[next]).filter { mayFollow(it, next) }.toIntArray() }
+                } else {
+                    if (starts[next]) enders else none
+                }
+            }
+        }
+
     /** Whether a path has only ids of labels, allowed steps and an allowed end. */
     fun isLegal(path: IntArray): Boolean {
         if (path.isEmpty()) return true

@@ -72,7 +72,7 @@ public class Pipeline(
                 }
             }
         }
-        return Answer(text, found, tags, spans, label, labelScore)
+        return Answer(text, found, tags, spans, label, labelScore, IntArray(words.size, words::start))
     }
 
     /** The words with their places in code points. */

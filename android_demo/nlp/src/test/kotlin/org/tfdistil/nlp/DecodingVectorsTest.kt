@@ -14,6 +14,7 @@ class DecodingVectorsTest {
             assertEquals(ints(item.list("start")), places.filter { all.mayStart(it) })
             assertEquals(ints(item.list("end")), places.filter { all.mayEnd(it) })
             assertEquals(item.list("follow").map(::ints), places.map { label -> places.filter { all.mayFollow(label, it) } })
+            assertEquals(places.map { next -> places.filter { all.mayFollow(it, next) } }, all.before.map { it.toList() })
         }
     }
 
