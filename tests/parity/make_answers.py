@@ -3,9 +3,9 @@
 ``python -m tests.parity.make_answers [--plain] FOLDER FILE.tflite ...``
 
 FOLDER gets each file and, beside it, ``NAME.json``: one object with one key, ``answers``, which has
-an array with an item for each text: ``text``, ``words`` (start and end of each), what `Result` has
-of ``tags``, ``spans``, ``label`` and ``label_score``, and under ``logits`` the float scores of each
-output, row after row.
+an array with an item for each text, one a line: ``text``, ``words`` (start and end of each), what
+`Result` has of ``tags``, ``spans``, ``label`` and ``label_score``, and under ``logits`` the float
+scores of each output, row after row.
 
 ``--plain`` is for libraries without XNNPACK's kernels of int8, which round otherwise.
 """
