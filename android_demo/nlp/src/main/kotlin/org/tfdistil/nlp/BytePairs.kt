@@ -138,7 +138,7 @@ internal class Merges(
         right: Int,
     ): Int {
         val key = key(left, right)
-        var at = (key * SPREAD ushr Int.SIZE_BITS).toInt() and mask
+        var at = Spread.place(key, keys.size)
         while (keys[at] != key && keys[at] != FREE) at = (at + 1) and mask
         return at
     }
@@ -146,7 +146,6 @@ internal class Merges(
     companion object {
         const val NONE = -1
         private const val FREE = -1L
-        private const val SPREAD = -0x61c8864680b583ebL // 2^64 divided by the golden ratio
     }
 }
 

@@ -58,7 +58,8 @@ internal class FeaturizerFiles(
 
     private fun maxLength(shortest: Int): Int = settings.number("max_length", shortest..Int.MAX_VALUE)
 
-    private fun overlap(budget: Int): Int = settings.number("overlap", 0 until budget, budget / 4)
+    /** Of windows that share more each word would be in dozens of them. */
+    private fun overlap(budget: Int): Int = settings.number("overlap", 0..budget - (budget + 3) / 4, budget / 4)
 
     private fun id(name: String): Int = settings.number(name, 0..Int.MAX_VALUE)
 

@@ -1,6 +1,10 @@
 package org.tfdistil.nlp
 
-/** A growing list of numbers, filled anew for each word or text, so that these need no memory of their own. */
+/**
+ * A growing list of numbers, filled anew for each word or text, so that these need no memory of their own.
+ *
+ * @throws ModelFileException of what adds to it: rules that make a text endlessly longer.
+ */
 internal class IntList {
     private var values = IntArray(64)
     var size = 0
@@ -20,8 +24,13 @@ internal class IntList {
     }
 
     fun add(value: Int) {
-        if (size == values.size) values = values.copyOf(2 * size)
+        if (size == values.size) grow()
         values[size++] = value
+    }
+
+    private fun grow() {
+        if (size >= MOST) throw ModelFileException("a text becomes more than $MOST characters or pieces. Give a shorter one, or another model")
+        values = values.copyOf(2 * size)
     }
 
     /** Appends those of [other] from [from] to [until], the latter not included. */
@@ -77,5 +86,6 @@ internal class IntList {
     private companion object {
         val SURROGATES = 0xD800..0xDFFF
         const val REPLACEMENT = 0xFFFD
+        const val MOST = 1 shl 22
     }
 }

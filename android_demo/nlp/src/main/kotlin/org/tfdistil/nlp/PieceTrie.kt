@@ -12,11 +12,19 @@ internal class PieceTrie {
     private var edges = 0
     private val ids = IntList().apply { add(NONE) } // by node
 
-    /** Adds a piece; one that is there already gets the new id. */
+    /**
+     * Adds a piece; one that is there already gets the new id.
+     *
+     * @throws ModelFileException a piece so long that looking for it takes time with the square of a text's
+     *   length, or pieces that need more memory than a phone's app has.
+     */
     fun add(
         piece: String,
         id: Int,
     ) {
+        if (piece.length > LONGEST) {
+            throw ModelFileException("the tokenizer has a piece of ${piece.length} characters, ${Fields.shown(piece)}; expected at most $LONGEST. $AGAIN")
+        }
         var node = ROOT
         var at = 0
         while (at < piece.length) {
@@ -70,7 +78,8 @@ internal class PieceTrie {
         node: Int,
         codePoint: Int,
     ): Int {
-        if (2 * ++edges > keys.size) enlarge()
+        if (++edges > MOST_EDGES) throw ModelFileException("the tokenizer's pieces have more than $MOST_EDGES beginnings. $AGAIN")
+        if (2 * edges > keys.size) enlarge()
         val child = ids.size
         ids.add(NONE)
         val key = key(node, codePoint)
@@ -100,7 +109,7 @@ internal class PieceTrie {
     /** Where a key is, or would be. */
     private fun place(key: Long): Int {
         val mask = keys.size - 1
-        var at = (key * SPREAD ushr 32).toInt() and mask
+        var at = Spread.place(key, keys.size)
         while (keys[at] != key && keys[at] != FREE) at = (at + 1) and mask
         return at
     }
@@ -110,6 +119,21 @@ internal class PieceTrie {
         const val NONE = -1
         private const val FREE = -1L
         private const val CODE_POINT_BITS = 21
-        private const val SPREAD = -0x61c8864680b583ebL // 2^64 divided by the golden ratio
+        private const val LONGEST = 1000
+        private const val MOST_EDGES = 1 shl 21 // eight for each of XLM-R's 250,002 pieces
+        private const val AGAIN = "Export the model again"
     }
+}
+
+/**
+ * Where keys lie in a table of open addresses, whose size is a power of two: the highest bits of a product.
+ * The factor is another one in each process, so that no file can be made whose keys all fall together.
+ */
+internal object Spread {
+    private val factor = java.util.Random().nextLong() or 1
+
+    fun place(
+        key: Long,
+        size: Int,
+    ): Int = (key * factor ushr Long.SIZE_BITS - Integer.numberOfTrailingZeros(size)).toInt()
 }

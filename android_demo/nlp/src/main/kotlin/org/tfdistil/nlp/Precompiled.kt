@@ -85,15 +85,18 @@ internal class CharacterMap private constructor(
         private const val FAR = 1 shl 9
         private const val VALUE = Int.MAX_VALUE
         private const val LABEL = Int.MIN_VALUE or 0xFF
+        private const val MOST_CHARACTERS = 4 shl 20
         private const val AGAIN = "Export the model again"
 
         /** @throws ModelFileException no such map. */
         @OptIn(ExperimentalEncodingApi::class)
         fun read(fields: Fields): CharacterMap {
             val name = "precompiled_charsmap"
+            val text = fields.text(name)
+            if (text.length > MOST_CHARACTERS) fields.fail("has a $name of ${text.length} characters; expected at most $MOST_CHARACTERS. $AGAIN")
             val content =
                 try {
-                    Base64.decode(fields.text(name))
+                    Base64.decode(text)
                 } catch (_: IllegalArgumentException) {
                     fields.fail("has a $name that is no Base64. $AGAIN")
                 }
@@ -101,13 +104,13 @@ internal class CharacterMap private constructor(
             val size = if (content.size < Int.SIZE_BYTES) 0 else bytes.getInt()
             if (size < Int.SIZE_BYTES || size > bytes.remaining()) fields.fail("has a $name of ${content.size} bytes whose trie has $size. $AGAIN")
             val units = IntArray(size / Int.SIZE_BYTES) { bytes.getInt() }
-            val text =
+            val targets =
                 try {
                     Charsets.UTF_8.newDecoder().decode(bytes).toString()
                 } catch (_: CharacterCodingException) {
                     fields.fail("has a $name whose texts are no UTF-8. $AGAIN")
                 }
-            return CharacterMap(units, IntList().apply { addText(text) }, placesByByte(text))
+            return CharacterMap(units, IntList().apply { addText(targets) }, placesByByte(targets))
         }
 
         /** Which code point begins at each byte of a text and at its end, [NONE] within one. */

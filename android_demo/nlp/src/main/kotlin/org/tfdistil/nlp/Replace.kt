@@ -33,7 +33,8 @@ internal class Replace(
         start: Int,
     ): Int {
         var at = start
-        while (at < from.size && from[at] == pattern[(at - start) % pattern.size]) at++
+        val end = minOf(from.size.toLong(), start + repeats.last.toLong() * pattern.size)
+        while (at < end && from[at] == pattern[(at - start) % pattern.size]) at++
         return (at - start) / pattern.size
     }
 }

@@ -6,8 +6,10 @@ import java.util.Locale
  * Reads `tokenizer.json` of Hugging Face: the parts that the tokenizers of BERT, RoBERTa and XLM-R have, and
  * those that tfdistil trains. Other parts, and settings of these that are not done here, are refused by name.
  */
-internal object TokenizerFile {
-    private val NORMALIZERS: Map<String, (Fields) -> Normalizer> =
+internal class TokenizerFile private constructor() {
+    private var parts = 0
+
+    private val normalizers: Map<String, (Fields) -> Normalizer> =
         mapOf(
             "BertNormalizer" to ::bertNormalizer,
             "Lowercase" to { fields ->
@@ -21,11 +23,11 @@ internal object TokenizerFile {
             "Replace" to ::replace,
             "Sequence" to { fields ->
                 fields.knows("normalizers")
-                NormalizerSequence(fields.objects("normalizers").map { part(it, NORMALIZERS) })
+                NormalizerSequence(fields.objects("normalizers").map { part(it, normalizers) })
             },
         )
 
-    private val PRE_TOKENIZERS: Map<String, (Fields) -> PreTokenizer> =
+    private val preTokenizers: Map<String, (Fields) -> PreTokenizer> =
         mapOf(
             "BertPreTokenizer" to { fields ->
                 fields.knows()
@@ -40,24 +42,24 @@ internal object TokenizerFile {
             },
         )
 
-    private val MODELS: Map<String, (Fields) -> PieceModel> =
+    private val models: Map<String, (Fields) -> PieceModel> =
         mapOf("BPE" to ::bytePairs, "Unigram" to ::unigram, "WordPiece" to ::wordPiece)
 
-    /** @throws ModelFileException a part that is unknown, or no tokenizer. */
-    fun read(file: Fields): Tokenizer {
+    private fun tokenizer(file: Fields): Tokenizer {
         for (token in if ("added_tokens" in file) file.objects("added_tokens") else emptyList()) {
             // Special ones are ordinary text in a text.
             if (!token.flag("special")) token.fail("is ${Fields.shown(token.text("content"))}, which is not special. $REMEDY")
         }
-        val normalizer = if ("normalizer" in file) part(file.fields("normalizer"), NORMALIZERS) else NormalizerSequence(emptyList())
-        val preTokenizer = if ("pre_tokenizer" in file) part(file.fields("pre_tokenizer"), PRE_TOKENIZERS) else PreTokenizerSequence(emptyList())
-        return Tokenizer(normalizer, preTokenizer, part(file.fields("model"), MODELS))
+        val normalizer = if ("normalizer" in file) part(file.fields("normalizer"), normalizers) else NormalizerSequence(emptyList())
+        val preTokenizer = if ("pre_tokenizer" in file) part(file.fields("pre_tokenizer"), preTokenizers) else PreTokenizerSequence(emptyList())
+        return Tokenizer(normalizer, preTokenizer, part(file.fields("model"), models))
     }
 
     private fun <T> part(
         fields: Fields,
         known: Map<String, (Fields) -> T>,
     ): T {
+        if (++parts > MOST_PARTS) fields.fail("is one of more than $MOST_PARTS parts. $REMEDY")
         val type = fields.text("type")
         val read = known[type] ?: fields.fail("is of the type ${Fields.shown(type)}; this version knows ${known.keys.joinToString()}. $REMEDY")
         return read(fields)
@@ -78,6 +80,9 @@ internal object TokenizerFile {
         fields.knows("pattern", "content")
         val pattern = fields.fields("pattern")
         val content = fields.text("content")
+        for (text in listOf(content) + pattern.names.map(pattern::text)) {
+            if (text.length > LONGEST) fields.fail("is of a text of ${text.length} characters; expected at most $LONGEST. $REMEDY")
+        }
         if ("String" in pattern && pattern.text("String").isNotEmpty()) return Replace(pattern.text("String"), content, 1..1)
         if ("Regex" in pattern && pattern.text("Regex") == " {2,}") return Replace(" ", content, 2..Int.MAX_VALUE)
         val given = pattern.names.joinToString { "$it ${Fields.shown(pattern.text(it))}" }
@@ -92,7 +97,7 @@ internal object TokenizerFile {
                 part.fail("has the prepend_scheme 'first' behind another pre-tokenizer. $REMEDY")
             }
         }
-        return PreTokenizerSequence(parts.map { part(it, PRE_TOKENIZERS) })
+        return PreTokenizerSequence(parts.map { part(it, preTokenizers) })
     }
 
     private fun metaspace(fields: Fields): PreTokenizer {
@@ -195,5 +200,12 @@ internal object TokenizerFile {
         if (unknown.isNotEmpty()) fail("has the setting ${Fields.shown(unknown.first())}, which this version does not know. $REMEDY")
     }
 
-    private const val REMEDY = "Run the model with tfdistil.Runtime, or distil a student with word pieces of its own"
+    companion object {
+        private const val MOST_PARTS = 100
+        private const val LONGEST = 1000
+        private const val REMEDY = "Run the model with tfdistil.Runtime, or distil a student with word pieces of its own"
+
+        /** @throws ModelFileException a part that is unknown, or no tokenizer. */
+        fun read(file: Fields): Tokenizer = TokenizerFile().tokenizer(file)
+    }
 }

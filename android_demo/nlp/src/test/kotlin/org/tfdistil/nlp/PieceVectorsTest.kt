@@ -14,7 +14,7 @@ class PieceVectorsTest {
 
     @Test
     fun mergesMayBeTexts() {
-        val file = tokenizers("bytes").getValue("roberta")
+        val file = Tokenizers.of("bytes").getValue("roberta")
         val model = file["model"] as Map<*, *>
         val merges = (model["merges"] as List<*>).map { (it as List<*>).joinToString(" ") }
         val older = featurizer(file + ("model" to model + ("merges" to merges)))
@@ -24,7 +24,7 @@ class PieceVectorsTest {
     }
 
     private fun compare(kind: String) {
-        val featurizers = tokenizers(kind).values.map(::featurizer)
+        val featurizers = Tokenizers.of(kind).values.map(::featurizer)
         var words = 0
         for (item in (1..PARTS).flatMap { Vectors.read("pieces-$kind-$it") }) {
             val word = item.text("word")
@@ -33,29 +33,6 @@ class PieceVectorsTest {
         }
         assertTrue("$words", words > 1000)
     }
-
-    /** `tokenizer.json` of each variant by its name. */
-    private fun tokenizers(kind: String): Map<String, Map<String, Any?>> {
-        val shared = asObject(Vectors.items("pieces-$kind", ::libraryDecimal).single())
-        val tokenizer = asObject(shared["tokenizer"])
-        return asObject(shared["variants"]).mapValues { (_, changes) ->
-            val parts = asObject(changes)
-            val model = asObject(tokenizer["model"]) + asObject(parts["model"] ?: emptyMap<String, Any?>())
-            val plain = mapOf("normalizer" to null, "pre_tokenizer" to null)
-            asObject(withRules(tokenizer + plain + parts + ("model" to model)))
-        }
-    }
-
-    /** Puts the map of rules where null stands for it. */
-    private fun withRules(value: Any?): Any? =
-        when (value) {
-            is Map<*, *> ->
-                value.mapValues { (name, part) -> if (name == "precompiled_charsmap") RULES else if (name == "model") part else withRules(part) }
-            is List<*> -> value.map(::withRules)
-            else -> value
-        }
-
-    private fun asObject(value: Any?): Map<String, Any?> = (value as Map<*, *>).mapKeys { it.key as String }
 
     private fun featurizer(tokenizer: Map<String, Any?>): Featurizer {
         val settings = SubwordFeaturizer.Settings(100_000, 0, CLS, SEP, PAD, UNKNOWN, false, 2)
@@ -76,6 +53,5 @@ class PieceVectorsTest {
         const val PAD = 1
         const val SEP = 2
         const val UNKNOWN = 3
-        val RULES = Vectors.items("pieces-rules").single() as String
     }
 }
