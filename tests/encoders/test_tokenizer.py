@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -306,3 +307,39 @@ def test_a_tokenizer_that_is_code_of_its_own_is_refused(tokenizer, tmp_path, fil
 def test_ids_the_encoder_has_no_embedding_for(tokenizer, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"ids up to \d+, the encoder embeddings for 20"):
         save_encoder(scratch_encoder(20, 8, 1), tmp_path, tokenizer=tokenizer)
+
+
+KOTLIN = Path(__file__).parents[2] / "android_demo/nlp/src/main/kotlin/org/tfdistil/nlp"
+
+
+def parts(tree) -> set[str]:
+    """The types of normalizers and pre-tokenizers in a part of ``tokenizer.json``."""
+    if isinstance(tree, list):
+        return set().union(*map(parts, tree))
+    if not isinstance(tree, dict):
+        return set()
+    inner = (tree.get(name) for name in ("normalizers", "pretokenizers"))
+    return {tree["type"]} | set().union(*map(parts, inner))
+
+
+def test_kotlin_knows_the_parts_of_every_family(
+    tokenizer, byte_level_files, sentencepiece_file, minilm, tmp_path: Path
+) -> None:
+    """Ours, and those that transformers writes to ``tokenizer.json`` of published checkpoints."""
+    from transformers import AutoTokenizer
+
+    roberta, xlmr = tmp_path / "roberta", tmp_path / "xlmr"
+    roberta.mkdir()
+    xlmr.mkdir()
+    write(roberta, ROBERTA, **byte_level_files)
+    write(xlmr, XLMR, **{"sentencepiece.bpe_model": sentencepiece_file})
+    made = [tokenizer]
+    for folder in (roberta, xlmr, minilm):
+        made += [load_tokenizer(folder), AutoTokenizer.from_pretrained(folder).backend_tokenizer]
+    source = (KOTLIN / "TokenizerFile.kt").read_text("utf-8")
+    known = set(re.findall(r'"([A-Z]\w+)" to ', source))
+    assert {"BertNormalizer", "ByteLevel", "Unigram"} < known
+    for each in made:
+        tree = json.loads(each.to_str())
+        used = parts([tree["normalizer"], tree["pre_tokenizer"]]) | {tree["model"]["type"]}
+        assert used <= known, used - known
