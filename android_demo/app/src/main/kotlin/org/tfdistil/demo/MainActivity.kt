@@ -46,7 +46,7 @@ class MainActivity : Activity() {
 
     override fun onSaveInstanceState(outState: Bundle) {
         super.onSaveInstanceState(outState)
-        outState.putString(MODEL, session.state.model?.name)
+        outState.putString(MODEL, session.modelName)
     }
 
     override fun onDestroy() {

@@ -9,6 +9,7 @@ import java.io.File
 import java.io.FileInputStream
 import java.io.FileNotFoundException
 import java.io.IOException
+import java.io.InputStream
 import java.nio.MappedByteBuffer
 import java.nio.channels.FileChannel
 
@@ -29,27 +30,31 @@ internal class ModelStore(
     /**
      * Opens a model of the app, or the one that was chosen last.
      *
-     * @throws IOException there is no such file, or it cannot be mapped.
-     * @throws ModelFileException it cannot be used.
+     * @throws IOException it cannot be mapped.
+     * @throws ModelFileException it is gone, or cannot be used.
      */
     fun open(name: String): Model = Model(name, map(name))
 
     /** Maps the file of a model: see [open]. */
     fun map(name: String): MappedByteBuffer {
         val copy = File(chosen, name)
-        return if (copy.isFile) map(copy) else mapAsset(name)
+        if (copy.isFile) return map(copy)
+        if (name !in bundled()) throw ModelFileException("the app has no copy of it any more. Choose the file again")
+        return mapAsset(name)
     }
 
     /**
      * Opens a file from storage and keeps a copy of it, if it can be used. A model whose name is one in the
      * app gets another.
+     *
+     * @throws IOException it cannot be copied or mapped.
+     * @throws ModelFileException it cannot be read any more, or cannot be used.
      */
     fun import(uri: Uri): Model {
-        val shown = nameOf(uri)
+        val (shown, input) = given(uri)
         val name = if (shown in bundled()) "${shown.removeSuffix(".tflite")} (1).tflite" else shown
         val copy = File(context.cacheDir, "incoming.tflite")
         try {
-            val input = context.contentResolver.openInputStream(uri) ?: throw FileNotFoundException(name)
             input.use { from -> copy.outputStream().use { from.copyTo(it) } }
             val model = Model(name, map(copy))
             chosen.deleteRecursively()
@@ -61,20 +66,32 @@ internal class ModelStore(
         }
     }
 
+    /** A file that another app has, by its name and content. That app may have deleted it, and the phone may have withdrawn the permission. */
+    private fun given(uri: Uri): Pair<String, InputStream> =
+        try {
+            nameOf(uri) to (context.contentResolver.openInputStream(uri) ?: throw FileNotFoundException())
+        } catch (error: FileNotFoundException) {
+            throw ModelFileException("it is not there any more. Choose another file", error)
+        } catch (error: SecurityException) {
+            throw ModelFileException("this app may not read it any more. Choose the file again", error)
+        }
+
     /** What the app that has a file calls it, as the name of a file here. */
     fun nameOf(uri: Uri): String {
-        val columns = arrayOf(OpenableColumns.DISPLAY_NAME)
-        val shown =
-            if (uri.scheme == ContentResolver.SCHEME_CONTENT) {
-                context.contentResolver.query(uri, columns, null, null, null)?.use { rows ->
-                    if (rows.moveToFirst()) rows.getString(0) else null
-                }
-            } else {
-                null
-            }
-        val name = shown ?: uri.lastPathSegment ?: uri.toString()
+        val name = shownName(uri) ?: uri.lastPathSegment ?: uri.toString()
         val own = name.substringAfterLast('/').filterNot { it.isISOControl() || it.isSurrogate() }.takeLast(LONGEST_NAME)
         return if (own.all { it == '.' }) "model.tflite" else own
+    }
+
+    private fun shownName(uri: Uri): String? {
+        if (uri.scheme != ContentResolver.SCHEME_CONTENT) return null
+        return try {
+            context.contentResolver.query(uri, arrayOf(OpenableColumns.DISPLAY_NAME), null, null, null)?.use { rows ->
+                if (rows.moveToFirst()) rows.getString(0) else null
+            }
+        } catch (_: RuntimeException) {
+            null // No permission, or whatever else goes wrong in the other app: it has a name all the same.
+        }
     }
 
     private fun mapAsset(name: String): MappedByteBuffer =

@@ -26,6 +26,7 @@ internal class Session(
     private val typed = Runnable { submit(state.question, latest.get()) }
     private var model: Model? = null // of the worker alone
     private var latencies = Latencies() // of the worker alone
+    private var opening: String? = null
 
     var state = State()
         private set(value) {
@@ -40,11 +41,17 @@ internal class Session(
             value?.invoke(state)
         }
 
+    /** The model that a later session should open: the one that answers, or is going to. */
+    val modelName get() = state.model?.name ?: opening
+
     /** Opens a model of the app, or the one chosen before. */
-    fun open(name: String) = load(name) { models.open(name) }
+    fun open(name: String) {
+        opening = name
+        load({ name }) { models.open(name) }
+    }
 
     /** Opens a file from storage. If it cannot be used, all stays as it is, and a notice says why. */
-    fun import(uri: Uri) = load(uri.lastPathSegment ?: uri.toString()) { models.import(uri) }
+    fun import(uri: Uri) = load({ models.nameOf(uri) }) { models.import(uri) }
 
     /** Answers soon, unless another question comes before. */
     fun ask(question: Question) {
@@ -66,22 +73,25 @@ internal class Session(
     }
 
     private fun load(
-        name: String,
+        name: () -> String,
         opening: () -> Model,
     ) = worker.execute {
-        val notice =
-            attempt {
-                val opened = opening()
-                model?.close()
-                model = opened
-                latencies = Latencies()
-                val facts = ModelFacts.of(opened)
-                post {
-                    state = State(facts, state.question)
-                    ask(state.question)
-                }
-            }?.let { reason -> Notice(R.string.model_refused, listOf(name, reason)) }
-        if (notice != null) post { tell(notice) }
+        val reason = attempt { use(opening()) } ?: return@execute
+        // The model that was open before the phone ended the app may be gone.
+        if (model == null) models.bundled().firstOrNull()?.let { first -> attempt { use(models.open(first)) } }
+        val notice = Notice(R.string.model_refused, listOf(name(), reason))
+        post { tell(notice) }
+    }
+
+    private fun use(opened: Model) {
+        model?.close()
+        model = opened
+        latencies = Latencies()
+        val facts = ModelFacts.of(opened)
+        post {
+            state = State(facts, state.question)
+            ask(state.question)
+        }
     }
 
     private fun submit(

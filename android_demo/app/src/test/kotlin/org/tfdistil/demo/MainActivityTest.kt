@@ -1,9 +1,7 @@
 package org.tfdistil.demo
 
-import android.app.Activity
 import android.content.ClipData
 import android.content.ClipboardManager
-import android.content.Intent
 import android.content.res.Configuration
 import android.net.Uri
 import android.text.Layout
@@ -145,7 +143,7 @@ class MainActivityTest {
             val before = listOf(R.id.label, R.id.model_name, R.id.latest).map(screen::text)
             for ((name, bytes) in strangers(screen)) {
                 val file = File(screen.activity.cacheDir, name).apply { writeBytes(bytes) }
-                choose(screen, Uri.fromFile(file))
+                screen.choose(Uri.fromFile(file))
                 Phone.until("a notice of $name") { screen.text(R.id.notice_text).contains(name) }
                 assertTrue(screen.shown(R.id.notice))
                 assertEquals(before, listOf(R.id.label, R.id.model_name, R.id.latest).map(screen::text))
@@ -160,7 +158,7 @@ class MainActivityTest {
         Screen().use { screen ->
             val file = File(screen.activity.cacheDir, "from storage.tflite")
             screen.activity.assets.open("pqrnn.tflite").use { input -> file.outputStream().use(input::copyTo) }
-            choose(screen, Uri.fromFile(file))
+            screen.choose(Uri.fromFile(file))
             Phone.until("the model") { screen.text(R.id.model_name) == file.name }
             file.delete()
             screen.enter("play some jazz")
@@ -257,18 +255,6 @@ class MainActivityTest {
             "cut.tflite" to ours.copyOf(ours.size / 2),
             "changed.tflite" to ours.copyOf().also { it[ours.size / 3] = (it[ours.size / 3] + 1).toByte() },
         )
-    }
-
-    private fun choose(
-        screen: Screen,
-        uri: Uri,
-    ) {
-        screen.view(R.id.change_model).performClick()
-        val choices = ModelStore(screen.activity).bundled().size
-        shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(choices)
-        val asked = shadowOf(screen.activity).nextStartedActivityForResult.intent
-        assertEquals(Intent.ACTION_OPEN_DOCUMENT, asked.action)
-        shadowOf(screen.activity).receiveResult(asked, Activity.RESULT_OK, Intent().setData(uri))
     }
 
     private fun View.measureAgain() {

@@ -1,23 +1,38 @@
 package org.tfdistil.demo
 
+import android.app.Activity
+import android.content.Intent
 import android.graphics.Bitmap
 import android.graphics.Canvas
+import android.net.Uri
+import android.os.Bundle
+import android.os.Parcel
 import android.text.style.BackgroundColorSpan
 import android.view.View
 import android.widget.EditText
 import android.widget.LinearLayout
 import android.widget.TextView
+import org.junit.Assert.assertEquals
 import org.robolectric.Robolectric
+import org.robolectric.Shadows.shadowOf
 import org.robolectric.android.controller.ActivityController
+import org.robolectric.shadows.ShadowAlertDialog
 import java.io.File
 
-/** The main screen as its user sees it. */
-internal class Screen : AutoCloseable {
+/**
+ * The main screen as its user sees it.
+ *
+ * @param saved what [endProcess] left of an earlier one.
+ */
+internal class Screen(
+    saved: Bundle? = null,
+) : AutoCloseable {
     val controller: ActivityController<MainActivity>
 
     init {
         Phone.start()
-        controller = Robolectric.buildActivity(MainActivity::class.java).setup()
+        val activity = Robolectric.buildActivity(MainActivity::class.java)
+        controller = if (saved == null) activity.setup() else activity.setup(saved)
         Phone.until("a model") { text(R.id.model_facts).isNotEmpty() }
     }
 
@@ -58,6 +73,37 @@ internal class Screen : AutoCloseable {
         Phone.until("an answer to '${text.take(40)}'") {
             if (text.isEmpty()) text(R.id.label) == empty else text(R.id.latest) != before || full
         }
+    }
+
+    /** Asks for a file from storage, and gives [uri] as the chooser of the phone would. */
+    fun choose(uri: Uri) = answerChooser(askForFile(), uri)
+
+    /** The intent by which a file from storage is asked for. */
+    fun askForFile(): Intent {
+        view(R.id.change_model).performClick()
+        val choices = ModelStore(activity).bundled().size
+        shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(choices)
+        val asked = shadowOf(activity).nextStartedActivityForResult.intent
+        assertEquals(Intent.ACTION_OPEN_DOCUMENT, asked.action)
+        return asked
+    }
+
+    fun answerChooser(
+        asked: Intent,
+        uri: Uri,
+    ) = shadowOf(activity).receiveResult(asked, Activity.RESULT_OK, Intent().setData(uri))
+
+    /** Ends as the phone ends an app it needs the memory of: what is left are bytes, of which the next process makes objects. */
+    fun endProcess(): Bundle {
+        val state = Bundle()
+        controller.pause().stop().saveInstanceState(state).destroy()
+        val parcel = Parcel.obtain()
+        parcel.writeBundle(state)
+        val bytes = parcel.marshall()
+        val read = Parcel.obtain()
+        read.unmarshall(bytes, 0, bytes.size)
+        read.setDataPosition(0)
+        return checkNotNull(read.readBundle(Screen::class.java.classLoader))
     }
 
     /** Writes what is on the screen to `target/screenshots`. */
