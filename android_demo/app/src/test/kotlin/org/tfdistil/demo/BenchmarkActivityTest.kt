@@ -80,7 +80,8 @@ class BenchmarkActivityTest {
 
     @Test
     fun `the button times the models of the app, with the screen on`() {
-        Robolectric.buildActivity(BenchmarkActivity::class.java, Intent().putExtra("queries", 4).putExtra("rounds", 2)).use { controller ->
+        val few = Intent().putExtra("queries", 4).putExtra("rounds", 2).putExtra("warmup", 1)
+        Robolectric.buildActivity(BenchmarkActivity::class.java, few).use { controller ->
             val activity = controller.setup().get()
             assertTrue(activity.window.attributes.flags and WindowManager.LayoutParams.FLAG_KEEP_SCREEN_ON != 0)
             val start = activity.findViewById<TextView>(R.id.start)
@@ -88,7 +89,7 @@ class BenchmarkActivityTest {
             start.performClick()
             assertFalse(start.isEnabled)
             Phone.until("the end") { start.isEnabled }
-            assertEquals(2, activity.findViewById<LinearLayout>(R.id.results).childCount)
+            assertEquals(ModelStore(context).bundled().size, activity.findViewById<LinearLayout>(R.id.results).childCount)
             assertTrue(File(folder, "app.json").isFile)
             photograph(activity.window.decorView, "phone-benchmark")
         }

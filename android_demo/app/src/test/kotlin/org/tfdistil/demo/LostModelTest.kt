@@ -17,7 +17,7 @@ import java.io.File
 class LostModelTest {
     private val context = RuntimeEnvironment.getApplication()
     private val file =
-        File(context.cacheDir, "mine.tflite").also { file ->
+        File(context.cacheDir, "chosen one.tflite").also { file ->
             context.assets.open("pqrnn.tflite").use { input -> file.outputStream().use(input::copyTo) }
         }
     private val storage = Storage.with(file)
@@ -37,7 +37,7 @@ class LostModelTest {
     @Test
     fun `a file that is no model is refused by the name it is shown with`() {
         file.writeText("no model")
-        refused("mine.tflite was not opened: the file has no assets at its end")
+        refused("chosen one.tflite was not opened: the file has no assets at its end")
     }
 
     @Test
@@ -80,7 +80,7 @@ class LostModelTest {
         val second = Bundle()
         short.saveInstanceState(second).pause().stop().destroy()
         Screen(second).use { again ->
-            assertEquals("mine.tflite", again.text(R.id.model_name))
+            assertEquals("chosen one.tflite", again.text(R.id.model_name))
             assertEquals(TEXT, again.input.text.toString())
         }
     }
@@ -95,7 +95,7 @@ class LostModelTest {
             again.activity.startActivityForResult(asked, 1)
             shadowOf(again.activity).nextStartedActivityForResult
             again.answerChooser(asked, Storage.URI)
-            Phone.until("the chosen model") { again.text(R.id.model_name) == "mine.tflite" }
+            Phone.until("the chosen model") { again.text(R.id.model_name) == "chosen one.tflite" }
         }
     }
 
@@ -110,13 +110,13 @@ class LostModelTest {
             assertEquals(ModelStore(context).bundled().first(), again.text(R.id.model_name))
             assertEquals(TEXT, again.input.text.toString())
             assertTrue(again.shown(R.id.notice))
-            assertEquals("mine.tflite was not opened: the app has no copy of it any more. Choose the file again", again.text(R.id.notice_text))
+            assertEquals("chosen one.tflite was not opened: the app has no copy of it any more. Choose the file again", again.text(R.id.notice_text))
         }
     }
 
     private fun chosen(screen: Screen) {
         screen.choose(Storage.URI)
-        Phone.until("the chosen model") { screen.text(R.id.model_name) == "mine.tflite" }
+        Phone.until("the chosen model") { screen.text(R.id.model_name) == "chosen one.tflite" }
     }
 
     private fun refused(expected: String) =

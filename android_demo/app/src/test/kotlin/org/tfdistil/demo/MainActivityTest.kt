@@ -125,13 +125,9 @@ class MainActivityTest {
     fun `another model of the app answers when it is chosen`() {
         Screen().use { screen ->
             screen.enter("play some jazz")
-            val names = ModelStore(screen.activity).bundled()
-            assertEquals(listOf("bilstm.tflite", "pqrnn.tflite"), names)
-            screen.view(R.id.change_model).performClick()
-            shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(1)
-            Phone.until("the other model") { screen.text(R.id.model_name) == names[1] }
+            screen.pick(Screen.PQRNN)
             Phone.until("its answer") { screen.text(R.id.latest).isNotEmpty() }
-            val expected = ModelStore(screen.activity).open(names[1]).use { it.answer(Question("play some jazz", "")) }
+            val expected = ModelStore(screen.activity).open(Screen.PQRNN).use { it.answer(Question("play some jazz", "")) }
             assertEquals(expected.label, screen.text(R.id.label))
         }
     }
@@ -202,14 +198,14 @@ class MainActivityTest {
         Screen().use { screen ->
             screen.enter("play some jazz")
             val names = ModelStore(screen.activity).bundled()
-            for (which in listOf(1, 0, 1)) {
+            for (name in listOf(Screen.PQRNN, Screen.BILSTM, Screen.PQRNN)) {
                 screen.view(R.id.change_model).performClick()
-                shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(which)
+                shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(names.indexOf(name))
             }
             Phone.until("the last model, and its answer") {
-                screen.text(R.id.model_name) == names[1] && screen.text(R.id.latest).contains("latest text")
+                screen.text(R.id.model_name) == Screen.PQRNN && screen.text(R.id.latest).contains("latest text")
             }
-            val expected = ModelStore(screen.activity).open(names[1]).use { it.answer(Question("play some jazz", "")) }
+            val expected = ModelStore(screen.activity).open(Screen.PQRNN).use { it.answer(Question("play some jazz", "")) }
             assertEquals(expected.label, screen.text(R.id.label))
         }
     }

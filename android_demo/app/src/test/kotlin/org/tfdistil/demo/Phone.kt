@@ -15,10 +15,10 @@ internal object Phone {
     /** Makes sure that it is there. */
     fun start() = Unit
 
-    /** Lets the main thread work until something holds, or fails after [seconds] of real time. */
+    /** Lets the main thread work until something holds, or fails after [seconds] of real time: many, for busy machines. */
     fun until(
         what: String,
-        seconds: Long = 120,
+        seconds: Long = 600,
         holds: () -> Boolean,
     ) {
         val end = System.nanoTime() + seconds * 1_000_000_000

@@ -34,6 +34,8 @@ internal class Screen(
         val activity = Robolectric.buildActivity(MainActivity::class.java)
         controller = if (saved == null) activity.setup() else activity.setup(saved)
         Phone.until("a model") { text(R.id.model_facts).isNotEmpty() }
+        // Somebody's own model may come before those of models.yaml.
+        if (saved == null && text(R.id.model_name) != BILSTM) pick(BILSTM)
     }
 
     val activity: MainActivity get() = controller.get()
@@ -75,6 +77,13 @@ internal class Screen(
         }
     }
 
+    /** Chooses a model of the app, and waits until it is open. */
+    fun pick(name: String) {
+        view(R.id.change_model).performClick()
+        shadowOf(ShadowAlertDialog.getLatestAlertDialog()).clickOnItem(ModelStore(activity).bundled().indexOf(name))
+        Phone.until(name) { text(R.id.model_name) == name }
+    }
+
     /** Asks for a file from storage, and gives [uri] as the chooser of the phone would. */
     fun choose(uri: Uri) = answerChooser(askForFile(), uri)
 
@@ -114,6 +123,12 @@ internal class Screen(
     }
 
     private val full get() = text(R.id.latest).contains("100")
+
+    companion object {
+        // The models of models.yaml.
+        const val BILSTM = "bilstm.tflite"
+        const val PQRNN = "pqrnn.tflite"
+    }
 }
 
 /** Draws a view into `target/screenshots`. */
