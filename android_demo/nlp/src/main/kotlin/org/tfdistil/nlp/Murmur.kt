@@ -53,12 +53,16 @@ internal object Murmur : HashFamily {
         g = shifted(g * SECOND_MULTIPLIER) * SECOND_MULTIPLIER
         codes[0] = h
         codes[1] = g
+        // The last two codes are kept at hand: each pair waits for the one before it.
+        var low = h
+        var high = g
         var made = 2
         while (made < count) {
-            h = shifted(codes[made - 2]) * MULTIPLIER
-            g = codes[made - 1] xor h
-            codes[made] = shifted(g * SECOND_MULTIPLIER) * SECOND_MULTIPLIER
-            codes[made + 1] = shifted(h)
+            val next = shifted(low) * MULTIPLIER
+            low = shifted((high xor next) * SECOND_MULTIPLIER) * SECOND_MULTIPLIER
+            high = shifted(next)
+            codes[made] = low
+            codes[made + 1] = high
             made += 2
         }
     }
