@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfdistil.quantization.engines import ENGINES, SIGMOID, TANH, TERNARY, find_engine
+from tfdistil.quantization.engines import ENGINES, SIGMOID, TANH, TERNARY, find_engine, untied
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("tfdistil", "export", "benchmarks")
@@ -39,6 +39,25 @@ def test_activations_are_what_an_int8_can_be(name, low, high):
     assert (np.abs(found - expected) > 1e-3 * step).mean() < 0.002
     assert found[np.abs(x).argmin()] == pytest.approx(0, abs=step)
     assert 0.0 in find_engine(name).activation(np.zeros(1, np.float32), low, high)
+
+
+def gated(gates, values):
+    """Products of k/256 and n steps in whole steps, halves away from 0."""
+    products = gates * values
+    return np.sign(products) * ((np.abs(products) + 128) // 256)
+
+
+@every_engine
+def test_no_product_with_a_gate_is_a_tie(name):
+    """All 65,536 products of two int8, and their sums with a third one."""
+    activation = find_engine(name).activation
+    gates, steps = np.arange(256)[:, None], np.arange(-128, 128)
+    products = activation((gates * steps / 2**15).astype(np.float32), *untied(*TANH))
+    expected = gated(gates, steps)
+    np.testing.assert_allclose(np.asarray(products) * 128, expected, atol=2e-3)
+    others = (steps * 7 + gates) % 256 - 128
+    sums = activation(products + others.astype(np.float32) / 128, *TANH)
+    np.testing.assert_array_equal(sums * 128, np.clip(expected + others, -128, 127))
 
 
 @every_engine

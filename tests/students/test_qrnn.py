@@ -85,8 +85,8 @@ def test_padding_and_batch_change_nothing(x, pooling, quantize):
 def assert_same(layer, found, expected):
     """Equal, up to ties where it rounds.
 
-    Products of two rounded numbers are often ties, and the last bit of float32, which depends on
-    the shape, decides them. The integers of an int8 file have no such bit.
+    Products of two rounded numbers are often near ties, and the last bit of float32, which depends
+    on the shape, decides them. The integers of an int8 file have no such bit.
     """
     if layer.quantize is None:
         np.testing.assert_allclose(found, expected, atol=1e-6)

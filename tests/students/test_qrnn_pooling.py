@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from tfdistil.students import qrnn_pooling
 from tfdistil.students.qrnn_pooling import (
+    EXACT,
+    Rounding,
     pool,
     pool_in_parallel,
     pool_sequentially,
@@ -19,11 +21,11 @@ from tfdistil.students.qrnn_pooling import (
 WAYS = (pool_sequentially, pool_unrolled, pool_in_parallel)
 
 
-def oracle(f, u, rounding=lambda x: x):
+def oracle(f, u, rounding=EXACT):
     states = np.zeros_like(u)
     state = np.zeros_like(u[:, 0])
     for t in range(u.shape[1]):
-        state = rounding(rounding(f[:, t] * state) + u[:, t])
+        state = rounding.sum(rounding.product(f[:, t] * state) + u[:, t])
         states[:, t] = state
     return states
 
@@ -63,12 +65,12 @@ def test_gradients_are_those_of_the_definition(way):
 def test_rounds_after_every_product_and_sum(way):
     f, u = gates(7)
 
-    def coarse(x):
-        return np.round(x * 4) / 4
+    u = np.round(u * 4) / 4
 
-    expected = oracle(f, coarse(u), coarse)
-    found = way(f, coarse(u), lambda x: tf.round(x * 4) / 4)
-    np.testing.assert_array_equal(found, expected)
+    def coarse(library):
+        return Rounding(lambda x: library.round(x * 8) / 8, lambda x: library.round(x * 4) / 4)
+
+    np.testing.assert_array_equal(way(f, u, coarse(tf)), oracle(f, u, coarse(np)))
 
 
 def test_chooses_a_way(monkeypatch):
@@ -84,11 +86,11 @@ def test_chooses_a_way(monkeypatch):
     for gpu in (False, True):
         monkeypatch.setattr(qrnn_pooling, "_on_gpu", lambda gpu=gpu: gpu)
         pool(f, u)
-        pool(f, u, tf.identity)
+        pool(f, u, EXACT)
         pool(f, u, unroll=True)
         tf.function(pool, input_signature=[tf.TensorSpec((None, None, 4))] * 2)(f, u)
         monkeypatch.setattr(qrnn_pooling, "UNROLL_LIMIT", 5)
-        pool(f, u, tf.identity)
+        pool(f, u, EXACT)
         monkeypatch.setattr(qrnn_pooling, "UNROLL_LIMIT", 64)
     cpu = ["unrolled", "unrolled", "unrolled", "sequentially", "sequentially"]
     assert chosen == [*cpu, "in_parallel", *cpu[1:]]

@@ -17,6 +17,9 @@ TANH: Limits = (-1.0, 127 / 128)
 TERNARY: Limits = (-128.0, 127.0)
 """Range of whole numbers that an int8 holds exactly: scale 1, zero point 0."""
 
+NARROWER = 1 - 2.0**-17
+"""By how much the range of a product with a gate is, see `untied`."""
+
 SMALLEST = 1e-6
 """Of a kernel's largest magnitude; a channel of zeros needs a scale too."""
 
@@ -49,6 +52,21 @@ class Engine(Protocol):
                 4-D convolution kernel only; anything else needs one scale for all.
         """
         ...
+
+
+def untied(low: Any, high: Any) -> tuple[Any, Any]:
+    """A range for products of a sigmoid and a tensor of this range, in which none is a tie.
+
+    The sigmoid is k/256. On the very range of its other factor a product is a whole number of steps
+    over 256, and one in some hundred lies halfway between two values. XNNPACK rounds that to even
+    on x86 and up on Arm, and a recurrence carries the difference on. With steps that are smaller by
+    2^-17, what was halfway is further from 0, by more than any kernel errs, and by too little for
+    another product to change sides. A sum with a tensor of the wider steps is the same integer.
+
+    Args:
+        low, high: see `Engine.activation`.
+    """
+    return low * NARROWER, high * NARROWER
 
 
 class NoEngine:

@@ -81,12 +81,14 @@ class RangeObserver(keras.layers.Layer):
 
     def rounded(self, x: Any) -> Any:
         """``x`` rounded in the range as it is now."""
-        if not self._rounding.quantizes:
-            return x
+        return self._rounding.activation(x, *self.limits()) if self._rounding.quantizes else x
+
+    def limits(self) -> tuple[Any, Any]:
+        """The range as it is now, two scalars; of a layer with an engine."""
         low = ops.minimum(ops.convert_to_tensor(self.low), self.covers[0])
         high = ops.maximum(ops.convert_to_tensor(self.high), self.covers[1])
         # Before the first batch the range is empty; a step needs some width.
-        return self._rounding.activation(x, low, ops.maximum(high, low + 1e-3))
+        return low, ops.maximum(high, low + 1e-3)
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor."""

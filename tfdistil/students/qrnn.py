@@ -9,10 +9,10 @@ import numpy as np
 from keras import ops
 
 from tfdistil.device_ops import gather
-from tfdistil.quantization.engines import SIGMOID, TANH, find_engine
+from tfdistil.quantization.engines import SIGMOID, TANH, find_engine, untied
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.convolution import NormalizedConvolution
-from tfdistil.students.qrnn_pooling import pool
+from tfdistil.students.qrnn_pooling import Rounding, pool
 
 POOLINGS = {"f": "zf", "fo": "zfo", "ifo": "zfoi"}
 """Gates by pooling: z is the candidate (tanh), f forgets, o is the output's, i the input's."""
@@ -123,8 +123,8 @@ class BiQRNN(keras.layers.Layer):
             ]
         )
         z, f = gates["z"], gates["f"]
-        within = self._within_tanh
-        added = within(gates["i"] * z) if "i" in gates else within(z - within(f * z))
+        product, within = self._gated, self._within_tanh
+        added = product(gates["i"] * z) if "i" in gates else within(z - product(f * z))
         if training and self.zoneout:
             kept = keras.random.uniform(ops.shape(f), seed=self.generator) < self.zoneout
             f = ops.where(kept, ops.ones_like(f), f)
@@ -157,15 +157,20 @@ class BiQRNN(keras.layers.Layer):
     def _within_tanh(self, x: Any) -> Any:
         return self._rounding.activation(x, *TANH)
 
-    def _state_rounding(self, f: Any, added: Any, training: bool | None) -> Any:
-        """What is done with each step's product and sum; None in float."""
+    def _gated(self, x: Any) -> Any:
+        """A tanh times a gate, rounded."""
+        return self._rounding.activation(x, *untied(*TANH))
+
+    def _state_rounding(self, f: Any, added: Any, training: bool | None) -> Rounding | None:
+        """None in float."""
         if not self._rounding.quantizes:
             return None
         if self.state_range is None:
-            return self._within_tanh
+            return Rounding(self._gated, self._within_tanh)
         if training:
             self.state_range.observe(pool(f, added))
-        return self.state_range.rounded
+        limits = untied(*self.state_range.limits())
+        return Rounding(lambda x: self._rounding.activation(x, *limits), self.state_range.rounded)
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor."""

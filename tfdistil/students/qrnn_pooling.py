@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -12,14 +12,22 @@ from keras import ops
 UNROLL_LIMIT = 64
 """Sequences of a static length up to this are unrolled where steps have to follow each other."""
 
-Rounding = Callable[[Any], Any]
-
 
 def _exact(x: Any) -> Any:
     return x
 
 
-def pool_sequentially(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
+class Rounding(NamedTuple):
+    """What is done with each step's product, and with its sum."""
+
+    product: Callable[[Any], Any] = _exact
+    sum: Callable[[Any], Any] = _exact
+
+
+EXACT = Rounding()
+
+
+def pool_sequentially(f: Any, u: Any, rounding: Rounding = EXACT) -> Any:
     """The definition: ``c[t] = f[t] c[t - 1] + u[t]``, ``c[-1] = 0`` (Bradbury et al. 2016, eq. 4).
 
     One loop over time; for lengths that are long, or unknown while tracing.
@@ -27,7 +35,7 @@ def pool_sequentially(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
     Args:
         f: the forget gate ``[B, T, S]``.
         u: what is added, ``[B, T, S]``: ``(1 - f) z``, or ``i z``.
-        rounding: applied to each product and to each sum.
+        rounding: of each product and each sum.
 
     Returns:
         The states ``[B, T, S]``.
@@ -35,7 +43,7 @@ def pool_sequentially(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
 
     def step(state: Any, inputs: Any) -> tuple[Any, Any]:
         gate, added = ops.split(inputs, 2, axis=-1)
-        state = rounding(rounding(gate * state) + added)
+        state = rounding.sum(rounding.product(gate * state) + added)
         return state, state
 
     # One array: TensorFlow's scan fails on several whose length is unknown (Keras 3.15).
@@ -44,7 +52,7 @@ def pool_sequentially(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
     return ops.transpose(states, (1, 0, 2))
 
 
-def pool_unrolled(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
+def pool_unrolled(f: Any, u: Any, rounding: Rounding = EXACT) -> Any:
     """`pool_sequentially` with a multiplication and an addition per step; T is static.
 
     This is what a device runs.
@@ -56,7 +64,7 @@ def pool_unrolled(f: Any, u: Any, rounding: Rounding = _exact) -> Any:
     gates, added = ops.unstack(f[:, 1:], axis=1), ops.unstack(u, axis=1)
     states = [added[0]]
     for gate, new in zip(gates, added[1:], strict=True):
-        states.append(rounding(rounding(gate * states[-1]) + new))
+        states.append(rounding.sum(rounding.product(gate * states[-1]) + new))
     return ops.stack(states, axis=1)
 
 
@@ -95,8 +103,8 @@ def pool(f: Any, u: Any, rounding: Rounding | None = None, unroll: bool | None =
     if unroll is None and rounding is None and time is not None and _on_gpu():
         return pool_in_parallel(f, u)
     if unroll or (unroll is None and short):
-        return pool_unrolled(f, u, rounding or _exact)
-    return pool_sequentially(f, u, rounding or _exact)
+        return pool_unrolled(f, u, rounding or EXACT)
+    return pool_sequentially(f, u, rounding or EXACT)
 
 
 @cache
