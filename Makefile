@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test fast fuzz lint format lock real-teacher teacher-package sdist-test android clean
+.PHONY: help demo test test-devices fast fuzz lint format lock real-teacher teacher-package \
+  sdist-test android clean
 
 help:
 	@echo "make demo          the main job on the built-in corpus, some minutes"
@@ -25,7 +26,15 @@ demo: $(READY)
 
 # Two processes: most of a test's time is tracing and converting, which use one core.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
+
+# adb, an ssh server and the emulated Arm machine, once: tests that lack one of them skip.
+test-devices: $(VENV)/.test-devices
+
+$(VENV)/.test-devices: $(READY) tests/benchmarks/devices/prepare.sh \
+  benchmarks/prepare_arm64.py benchmarks/devices/emulated_arm64.py
+	tests/benchmarks/devices/prepare.sh
+	touch $@
 
 fast: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
