@@ -137,8 +137,12 @@ def _texts(path: Path | None) -> list[str]:
         return []
     try:
         texts = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path} cannot be read as UTF-8 text: {error}") from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path} is not UTF-8 text: {error}") from error
+    except OSError as error:
+        raise RecipeError(
+            f"{path} cannot be read: {error.strerror}; give a text per line"
+        ) from error
     if not texts:
         raise RecipeError(f"{path} has no texts; give a text per line")
     return texts

@@ -86,6 +86,7 @@ def _packages(folder: Path, architecture: str, names: Sequence[str]) -> list[Pat
         "Dir::State::status": own / "status",
         "Dir::Cache": own / "cache",
         "Debug::NoLocking": "true",
+        "APT::Update::Error-Mode": "any",  # without a network it would find no package, later
     }
     apt = ["apt-get", "-q", "-y", *(f"-o{name}={value}" for name, value in options.items())]
     _run([*apt, "update"])

@@ -49,6 +49,8 @@ def model_folders(paths: Any) -> dict[str, Path]:
         inside = [p.parent for p in sorted((path / "models").glob("*/model.json"))]
         if (path / "model.json").is_file():
             inside = [path]
+        if not path.exists():
+            raise RecipeError(f"{path}: no such folder; give one of a run or of a model")
         if not inside:
             raise RecipeError(f"{path} is no folder of a run or model, which --device gpu takes")
         for folder in sorted(inside, key=lambda p: "teacher" in p.name):
@@ -129,14 +131,17 @@ def measure_keras(
 
 
 def _backend() -> str:
+    from tfdistil.console.silence import import_keras
+
     try:
-        import keras
+        import_keras()
     except ModuleNotFoundError as error:
         if error.name != "jax":
             raise
         raise DeviceError(
             "KERAS_BACKEND is jax, which needs `pip install 'tfdistil[jax]'`"
         ) from error
+    import keras
 
     return keras.backend.backend()
 

@@ -87,3 +87,37 @@ def slots_file(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("slots") / "slots.tflite"
     options = {"quantize": "int8", "length": 16, "batch": 4}
     return write_untrained(path, task, examples, tokenizer, hidden_dim=6, **options)
+
+
+@pytest.fixture(scope="session")
+def pqrnn_file(tmp_path_factory) -> Path:
+    """An int8 pQRNN of intents and slots that has learnt nothing but its ranges."""
+    from tfdistil.data.demo.generator import generate
+    from tfdistil.distill.rows import encode_rows
+    from tfdistil.exporting import export_student
+    from tfdistil.students.pqrnn import PqrnnStudent
+    from tfdistil.tasks import IntentSlots
+    from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
+    from tfdistil.text.words import WordSplitter
+
+    examples = generate("intent_slots", "train", 40, seed=0, languages=("en",))
+    task = IntentSlots.from_examples(examples)
+    student = PqrnnStudent(
+        {o.name: (o.level, len(o.labels)) for o in task.outputs},
+        features=64,
+        bottleneck=32,
+        layers=2,
+        state=32,
+        zoneout=0.0,
+        projection_dropout=0.0,
+        quantize="keras",
+        seed=0,
+    )
+    featurizer = ProjectionFeaturizer(ProjectionSpec((("murmur", 64),)), 16)
+    rows = encode_rows(examples, featurizer, None)
+    student(rows.inputs(range(len(rows))), training=True)
+    path = tmp_path_factory.mktemp("pqrnn") / "pqrnn.tflite"
+    arguments = (student, task, featurizer, WordSplitter("unicode"))
+    options = {"quantize": "int8", "length": 16, "batch": 4, "max_drop": 100.0}
+    export_student(*arguments, examples=examples, out=path, **options)
+    return path

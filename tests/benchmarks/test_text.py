@@ -68,7 +68,7 @@ def test_a_line_that_is_no_pair_is_named(pair_file, tmp_path, capsys):
 
 def test_texts_that_cannot_be_used(student_file, tmp_path, capsys):
     path = tmp_path / "texts.txt"
-    for content, says in ((b"\n \n", "has no texts"), (b"\xff\xfe", "cannot be read as UTF-8")):
+    for content, says in ((b"\n \n", "has no texts"), (b"\xff\xfe", "is not UTF-8")):
         path.write_bytes(content)
         assert cli.main([str(student_file), "--texts", str(path)]) == 2
         assert says in capsys.readouterr().err

@@ -1,9 +1,11 @@
-"""TensorFlow without its greetings, for the commands."""
+"""TensorFlow and Keras without their greetings, for the commands."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tfdistil.allocator import keep_freed_memory
@@ -19,6 +21,23 @@ def import_tensorflow() -> None:
     Raises:
         ModuleNotFoundError: the training stack is not installed.
     """
+    with _without_notes():
+        import tensorflow
+    tensorflow.get_logger().setLevel("ERROR")
+
+
+def import_keras() -> None:
+    """Import Keras and its backend, whichever that is, in the same way.
+
+    Raises:
+        ModuleNotFoundError: one of them is not installed.
+    """
+    with _without_notes():
+        import keras  # noqa: F401
+
+
+@contextmanager
+def _without_notes() -> Iterator[None]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     keep_freed_memory()
     sys.stderr.flush()
@@ -26,8 +45,7 @@ def import_tensorflow() -> None:
     try:
         with Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
-        import tensorflow
+        yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-    tensorflow.get_logger().setLevel("ERROR")

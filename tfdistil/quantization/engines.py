@@ -58,7 +58,7 @@ def untied(low: Any, high: Any) -> tuple[Any, Any]:
     """A range for products of a sigmoid and a tensor of this range, in which none is a tie.
 
     The sigmoid is k/256. On the very range of its other factor a product is a whole number of steps
-    over 256, and one in some hundred lies halfway between two values. XNNPACK rounds that to even
+    over 256, and one in 64 lies halfway between two values. XNNPACK rounds that to even
     on x86 and up on Arm, and a recurrence carries the difference on. With steps that are smaller by
     2^-17, what was halfway is further from 0, by more than any kernel errs, and by too little for
     another product to change sides. A sum with a tensor of the wider steps is the same integer.

@@ -147,8 +147,10 @@ def test_an_emulated_machine_gives_the_same_labels(runtime, slots_file, student_
     found = device.measure(Job([slots_file, student_file], QUICK, TEXTS), print)
     slots, bare = found["models"]
     assert slots["agreement"]["texts"] == len(TEXTS)
-    assert slots["agreement"]["same"] >= 0.999
-    assert slots["agreement"]["most_quanta"] <= 2
+    # That of 2023 rounds matrix products twice, and labels of a model without training are close.
+    same, quanta = (0.95, 4) if runtime.startswith("tflite-runtime") else (0.999, 2)
+    assert slots["agreement"]["same"] >= same
+    assert slots["agreement"]["most_quanta"] <= quanta
     assert "agreement" not in bare
     assert slots["online_ms"] is slots["batch_ms"] is slots["queries_per_second"] is None
     assert found["ratios"]["student"]["online"]["median"] > 0
@@ -159,3 +161,14 @@ def test_an_emulated_machine_gives_the_same_labels(runtime, slots_file, student_
     assert (environment["instructions"], environment["cores"]) == ("dotprod", os.cpu_count())
     assert "p50" not in format_table(found)
     assert "emulated: ratios are the emulator's, and no time is told" in format_table(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "runtime", [name for name in RUNTIMES if name.startswith("ai-edge-litert")], indirect=True
+)
+def test_a_recurrence_of_gated_states_is_the_same_too(runtime, pqrnn_file):
+    """XNNPACK rounds each step's product, on x86 in one way and on Arm in another."""
+    (model,) = Arm64(runtime=runtime).measure(Job([pqrnn_file], QUICK, TEXTS), print)["models"]
+    assert model["agreement"]["other_texts"] == 0
+    assert model["agreement"]["most_quanta"] <= 1

@@ -110,3 +110,25 @@ def test_jax_that_is_missing_is_named_with_its_extra(tmp_path):
     )
     assert done.returncode == 2
     assert "pip install 'tfdistil[jax]'" in done.stderr
+
+
+def test_without_an_accelerator_is_one_line(tmp_path):
+    (tmp_path / "model.json").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "tfdistil.benchmarks.cli", str(tmp_path), "--device", "gpu"],
+        env={**os.environ, "KERAS_BACKEND": "tensorflow", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "TensorFlow sees no accelerator" in line
+
+
+def test_folders_that_are_not_there(tmp_path, capsys):
+    from tfdistil.benchmarks import cli
+
+    for path, says in ((tmp_path / "a", "no such folder"), (tmp_path, "is no folder of a run")):
+        assert cli.main([str(path), "--device", "gpu"]) == 2
+        assert says in capsys.readouterr().err
