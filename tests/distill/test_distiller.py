@@ -152,7 +152,10 @@ def test_a_list_of_names_is_read_in_order(own_objectives):
         ({"loss": "logit_mse", "student_signal": "{head"}, "'{head' is no name of a signal"),
         ({"loss": "logit_mse", "student_signal": "{}"}, "'{}' cannot be filled"),
         ({"loss": "logit_mse", "student_signal": "x/{layer}"}, "needs the key 'layer'"),
-        ({"loss": "hinge"}, "unknown loss 'hinge'; there are crf_nll, cross_entropy"),
+        (
+            {"loss": "hinge"},
+            "unknown loss 'hinge'; there are attention_mse, crf_nll, cross_entropy",
+        ),
         ({"loss": "logit_mse", "output": "tags"}, "no output 'tags'; ['intent', 'slots']"),
         ({"loss": "logit_mse", "scale": 2}, "term logit_mse: unknown key 'scale'"),
         ({"loss": "soft_cross_entropy", "sale": 2}, "besides those of every term it has scale"),

@@ -32,7 +32,7 @@ class Scripted:
 
     def rows(self, model: str, name: str) -> range:
         assert (model, name) == ("m", "train")
-        return range(self.size)
+        return SimpleNamespace(lengths=range(self.size))
 
     def run(self, stages: Any) -> None:
         for stage in stages:
