@@ -30,7 +30,7 @@ class Scripted:
     def _set(self, weights: list[Any]) -> None:
         self.weights = [*weights]
 
-    def rows(self, model: str, name: str) -> range:
+    def rows(self, model: str, name: str) -> SimpleNamespace:
         assert (model, name) == ("m", "train")
         return SimpleNamespace(lengths=range(self.size))
 
