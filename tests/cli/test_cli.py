@@ -179,7 +179,7 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
         ("data.augment={kind: slot_substitution, share: a lot}", "'share' is 'a lot', expected fl"),
         ("distill.joint.terms.1.loss=logit_msee", "unknown loss 'logit_msee'; there are"),
         ("distill.joint.groups=[haeds]", "'haeds'"),
-        ("distill.joint.terms.0.stream=augmented", "draws from 'augmented', but there is only"),
+        ("distill.joint.terms.0.stream=augmented", "draws from 'augmented', which has no text"),
         ("distill.joint.terms.1.scale=2", "term logit_mse: unknown key 'scale'"),
     ],
 )

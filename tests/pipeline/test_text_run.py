@@ -11,6 +11,7 @@ from rich.console import Console
 from ruamel.yaml import YAML
 
 from tfdistil.console.screen import Screen
+from tfdistil.corpus.loading import load_corpus
 from tfdistil.encoders import load_encoder
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.evaluate import evaluate
@@ -115,6 +116,10 @@ def test_models_of_text_are_evaluated_on_other_text(finished, tmp_path):
             {"models": {"teacher": {"scratch": {}, "heads": {"logits": "mlm"}}}},
             "set models.teacher.fine_tune: false",
         ),
+        (
+            {"models": {"teacher": tree()["models"]["teacher"], "half": {"kind": "bilstm"}}},
+            "models.half is a bilstm, which guesses no masked pieces",
+        ),
     ],
 )
 def test_what_needs_labels_is_refused_at_once(changes, message):
@@ -172,6 +177,35 @@ def test_a_corpus_is_all_the_text_that_a_run_needs(tmp_path):
     teacher = metrics.system("teacher")
     assert teacher.scores["test"]["words_guessed"] > 20
     assert "pieces per word" in printed.getvalue()
+
+
+def corpus_of_numbers(folder: Path, **shares):
+    """A recipe that only cuts the vocabulary, and its text of 60 lines."""
+    (folder / "en.txt").write_text("".join(f"line {n} of text\n" for n in range(60)), "utf-8")
+    source = {"path": "en.txt", "language": "en"}
+    changed = tree(data={"corpus": {"sources": [source], **shares}}, distill=[])
+    changed["models"]["teacher"]["scratch"] = {"layers": 1, "hidden_dim": 8, "vocabulary": 100}
+    changed["models"] = {
+        "teacher": changed["models"]["teacher"],
+        "small": {"from": "teacher", "apply": ["reduce_vocabulary"]},
+    }
+    changed["deliver"] = {"small": {"checkpoint": True}}
+    return parse_recipe(changed)
+
+
+def test_a_run_with_nothing_to_score_on_ends_before_it_trains(tmp_path):
+    recipe = corpus_of_numbers(tmp_path, held_out=0, test=0)
+    with pytest.raises(RecipeError, match="leave no line to score models on"):
+        load_corpus(recipe, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_read_back_where_there_is_no_dev(tmp_path):
+    recipe = corpus_of_numbers(tmp_path, held_out=0, test=0.2)
+    screen = Screen(Console(file=io.StringIO()))
+    metrics = run(recipe, tmp_path / "run", tmp_path, screen)
+    assert set(metrics.delivered.scores) == {"test"}
+    assert load_encoder(tmp_path / "run" / "checkpoints" / "small", {}).config.layers == 1
 
 
 def test_labels_need_more_than_a_corpus():

@@ -123,7 +123,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     Raises:
         DataError: a file that cannot be read as its format, or a label train does not have where
             ``data.unknown_labels`` makes that an error.
-        RecipeError: a set without the labels the task needs.
+        RecipeError: a set without the labels the task needs, or nothing to score models on.
     """
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
@@ -161,6 +161,11 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         for name, part in (("dev", HELD_OUT), ("test", TEST)):
             if not sets[name] and part in text:
                 sets[name] = sample(text[part], MOST_SCORED, seed)
+        if not sets["dev"] and not sets["test"]:
+            raise RecipeError(
+                "data.corpus: held_out and test leave no line to score models on; set larger "
+                "shares, or give data.dev or data.test"
+            )
     task = TASKS[recipe.task.kind].from_examples(sets["train"], **recipe.task.options)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)

@@ -143,8 +143,10 @@ def examples_of(sets: Mapping[str, Sequence[Example]], name: str) -> Sequence[Ex
         RecipeError: there are none.
     """
     if not sets.get(name):
-        available = [key for key, examples in sets.items() if examples]
-        raise RecipeError(f"a stage draws from {name!r}, but there is only {available}")
+        there = ", ".join(key for key, examples in sets.items() if examples) or "none"
+        raise RecipeError(
+            f"a stage draws from {name!r}, which has no text; sets with text: {there}"
+        )
     return sets[name]
 
 

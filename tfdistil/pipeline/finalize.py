@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ def checkpoint(work: Run, name: str) -> dict[str, Any]:
         save_checkpoint(record, corpus.task, target)
         again = load_encoder(target, outputs_of(corpus.task), heads=kinds, labels=labels)
         # A few texts: a masked-language head has logits for the vocabulary at every piece.
-        rows = encode_rows(corpus.dev[:8], record.featurizer, None)
+        texts = chain(corpus.dev, corpus.train, corpus.transfer, corpus.unlabelled)
+        rows = encode_rows(list(islice(texts, 8)), record.featurizer, None)
         batch = rows.inputs(range(len(rows)))
         before, after = record.model(batch), again(batch)
         for signal in record.model.head_specs:

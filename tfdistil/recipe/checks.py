@@ -81,6 +81,13 @@ def _check_unlabelled(recipe: Recipe) -> None:
                 "write it as a model of its own, with a stage without a teacher",
                 *("models", name, "baseline_of"),
             )
+        if isinstance(spec, StudentSpec):
+            raise MisplacedError(
+                f"models.{name} is a {spec.kind}, which guesses no masked pieces, as all models of "
+                "task: text do; train encoders here, and give it one of them as its teacher in a "
+                "run with labels",
+                *("models", name, "kind"),
+            )
     if not recipe.deliver:
         raise ValueError(
             "task: text delivers encoders for other runs; say which, as in "
