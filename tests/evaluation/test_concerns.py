@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tfdistil.data.example import Example
-from tfdistil.evaluation.concerns import ABOVE, Roles, concerns
+from tfdistil.evaluation.concerns import ABOVE, ABOVE_ON_TEXT, Roles, concerns
 from tfdistil.tasks import TASKS, Prediction
 
 EXAMPLES = [Example(("w", str(i)), label="ab"[i % 2]) for i in range(200)]
@@ -53,6 +53,21 @@ def test_more_than_all_of_a_teacher_is_explained():
     (line,) = told(teacher=90, student=95)
     assert line.startswith(ABOVE)
     assert "A baseline without a teacher would tell." in line
+
+
+def test_without_labels_no_baseline_is_asked_for():
+    texts = [Example(("one",)) for _ in range(10)]
+    found = {
+        id: {"test": [Prediction(tags=(word,), tag_scores=(0.5,)) for word in guesses]}
+        for id, guesses in (
+            ("teacher", ["one"] * 4 + [""] * 6),
+            ("student", ["one"] * 5 + [""] * 5),
+        )
+    }
+    roles = Roles(("student",), "teacher", None)
+    told = concerns(TASKS["text"].from_examples([]), {"test": texts}, found, "test", roles)
+    assert ABOVE_ON_TEXT in told
+    assert not any("labels" in line or "baseline" in line for line in told)
 
 
 def test_a_student_that_has_not_learnt_the_task():

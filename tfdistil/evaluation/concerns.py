@@ -18,6 +18,13 @@ ABOVE = (
 )
 """What stands beside every share of the teacher above 100 %."""
 
+ABOVE_ON_TEXT = (
+    "A share above 100 % does not tell how much of a good teacher would be left: the student "
+    "learns from hidden pieces too, perhaps in text that its teacher was not trained on. The same "
+    "stage with teacher: null would tell."
+)
+"""The same where nothing has labels."""
+
 
 Predictions = Mapping[str, Sequence[Prediction]]
 """By set."""
@@ -80,7 +87,8 @@ def _teacher(
 ) -> list[str]:
     """Whether the teacher is better than a student that never had one."""
     if baseline is None:
-        return [f"{ABOVE} A baseline without a teacher would tell."] if kept > 100 else []
+        advice = f"{ABOVE} A baseline without a teacher would tell."
+        return [advice if task.outputs else ABOVE_ON_TEXT] if kept > 100 else []
     test = paired_bootstrap(
         task.statistics(examples, found[baseline]), task.statistics(examples, found[teacher])
     )

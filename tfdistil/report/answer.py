@@ -1,4 +1,4 @@
-"""What a reader wants to know first, in one sentence and five figures."""
+"""What a reader wants to know first, in one sentence and some figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Figure:
 
 
 def figures(results: Metrics) -> list[Figure]:
-    """The five figures; what was not measured says so."""
+    """Five of a file, where what was not measured says so; of a model without a file two."""
+    if results.delivered.export is None:
+        return [_kept(results), _parameters(results)]
     return [_kept(results), _smaller(results), _faster(results), _stock(results), _same(results)]
 
 
@@ -109,6 +111,14 @@ def _smaller(results: Metrics) -> Figure:
         return Figure(question, units.size(known), detail + beside, state)
     sizes = f"{units.size(system.bytes)}, teacher {units.size(teacher.bytes)}."
     return Figure(question, units.compared(value, units.SIZE), sizes + beside)
+
+
+def _parameters(results: Metrics) -> Figure:
+    question, teacher, own = "How small is it?", results.teacher, results.delivered.parameters
+    if teacher is None:
+        return Figure(question, units.count(own), "Parameters.")
+    detail = f"{units.count(own)} parameters, teacher {units.count(teacher.parameters)}."
+    return Figure(question, units.compared(teacher.parameters / own, units.SIZE), detail)
 
 
 def _faster(results: Metrics) -> Figure:

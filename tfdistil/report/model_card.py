@@ -16,6 +16,7 @@ _PIPELINES = {
     "intent_slots": "token-classification",
     "classes": "text-classification",
     "pair": "text-classification",
+    "text": "fill-mask",
 }
 _METRIC_TYPES = {"span_f1": "f1", "accuracy": "accuracy", "exact_match": "exact_match"}
 _USES = {
@@ -23,6 +24,7 @@ _USES = {
     "intent_slots": "Understanding short commands: one intent per text, and the slots in it.",
     "classes": "Putting short texts into one of a fixed set of classes.",
     "pair": "Putting pairs of short texts into one of a fixed set of classes.",
+    "text": "Guessing hidden words; a beginning for models that are fine-tuned on labels.",
 }
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
@@ -72,6 +74,7 @@ def render_model_card(results: Metrics) -> str:
             data=tables.facts_table("Sentences", results.data),
             unknown=tables.unknown_table(results),
             taught=results.teacher is not None,
+            labelled=results.task != "text",
             baseline=results.baseline,
             gain=answer.gain(results),
             systems=tables.systems_table(results),
@@ -80,6 +83,7 @@ def render_model_card(results: Metrics) -> str:
             limits=limitations(results),
             file=file.export.path if file.export else None,
             file_size=units.size(file.bytes),
+            model=file.model,
             environment=", ".join(
                 f"{key} {units.plain(value)}" for key, value in results.environment.items()
             ),
@@ -99,13 +103,16 @@ def front_matter(results: Metrics) -> str:
     lines = []
     if languages := known_languages(results):
         lines += ["language:", *(f"- {json.dumps(code)}" for code in languages)]
-    lines += ['library_name: "litert"']
+    exported = results.delivered.export is not None
+    lines.append(f'library_name: "{"litert" if exported else "transformers"}"')
     pipeline = _PIPELINES.get(results.task)
     if pipeline:
         lines.append(f"pipeline_tag: {json.dumps(pipeline)}")
     kind = _METRIC_TYPES.get(results.metric, results.metric)
     lines += ["metrics:", f"- {json.dumps(kind)}", "tags:"]
-    lines += [f"- {json.dumps(tag)}" for tag in ("tfdistil", "tflite", "knowledge-distillation")]
+    tags = ["tfdistil", "tflite"] if exported else ["tfdistil"]
+    tags += ["knowledge-distillation"] if results.teacher is not None else []
+    lines += [f"- {json.dumps(tag)}" for tag in tags]
     scores = [
         (name, score)
         for name in results.sets

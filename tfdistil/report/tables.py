@@ -64,8 +64,10 @@ def _kept(results: Metrics, system: System, name: str) -> float | None:
 
 
 def systems_table(results: Metrics) -> Table:
-    """One row per system: metric and retention per set, parameters, bytes, latency."""
+    """One row per system: metric and retention per set, parameters; bytes and latency of files."""
     sets, metric = results.sets, metric_name(results.metric)
+    sized = any(system.bytes is not None for system in results.systems)
+    quantiles = QUANTILES if any(system.latency for system in results.systems) else ()
     kept = [name for name in sets if name in results.delivered.retention]
     rows = []
     for system in results.systems:
@@ -75,16 +77,23 @@ def systems_table(results: Metrics) -> Table:
                 *(units.points(results.score(system, name)) for name in sets),
                 *(units.percent(_kept(results, system, name)) for name in kept),
                 units.count(system.parameters),
-                units.size(system.bytes),
-                *_quantiles(system),
+                *([units.size(system.bytes)] if sized else []),
+                *(_quantiles(system) if quantiles else ()),
             )
         )
-    groups = [("", 1), (metric, len(sets)), ("retention", len(kept)), ("", 2)]
-    groups.append(("ms per text", len(QUANTILES)))
+    groups = [("", 1), (metric, len(sets)), ("retention", len(kept)), ("", 1 + sized)]
+    groups.append(("ms per text", len(quantiles)))
     names = [set_name(name) for name in sets]
     return Table(
         "Quality, size and speed of every system of this run",
-        ("system", *names, *map(set_name, kept), "parameters", "file", *QUANTILES),
+        (
+            "system",
+            *names,
+            *map(set_name, kept),
+            "parameters",
+            *(["file"] if sized else []),
+            *quantiles,
+        ),
         tuple(rows),
         tuple((title, columns) for title, columns in groups if columns),
         next((i for i, s in enumerate(results.systems) if s is results.delivered), None),
