@@ -15,7 +15,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import DataError, RecipeError, RunError
 from tfdistil.files import sha256
-from tfdistil.shards.parts import line_digest
+from tfdistil.shards.parts import Parts, line_digest
 from tfdistil.shards.reading import open_shards
 from tfdistil.shards.text import TextPart, files_in
 from tfdistil.shards.writing import write_shards
@@ -330,3 +330,13 @@ def test_a_set_is_a_sequence(corpus, texts):
     assert text[3].text == some[3]
     assert [e.text for e in text[:2]] == some[:2]
     assert not TextPart(replace(corpus, languages=("fr",)), "corpus")
+
+
+@pytest.mark.parametrize("name", ["corpus_held_out", "corpus_test"])
+def test_a_share_of_0_is_empty_without_reading_the_text(corpus, name):
+    gone = replace(corpus.files[0], path=corpus.files[0].path.with_name("gone.txt"))
+    unread = TextPart(replace(corpus, files=(gone,), parts=Parts()), name)
+    assert not unread
+    assert len(unread) == 0
+    with pytest.raises(DataError, match="no such file"):
+        bool(TextPart(unread.corpus, "corpus"))

@@ -75,6 +75,10 @@ class Parts:
             return tuple(range(1 + len(self.sections)))
         return (self.names.index(name),)
 
+    def is_empty(self, name: str) -> bool:
+        """Whether no line at all can be in a set, its share being 0."""
+        return {HELD_OUT: self.held_out, TEST: self.test}.get(name) == 0
+
     def number(self, digest: bytes) -> int:
         """The part of a line, given its `line_digest` with the same seed."""
         place, section = (int.from_bytes(half, "big") / 2**64 for half in (digest[:8], digest[8:]))

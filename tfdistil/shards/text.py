@@ -127,6 +127,8 @@ class TextPart(Sequence[Example]):
         self.numbers = corpus.parts.numbers(name)
 
     def __iter__(self) -> Iterator[Example]:
+        if self.corpus.parts.is_empty(self.name):
+            return  # not found out by reading all of the text
         for line in self.corpus.lines():
             if line.part in self.numbers:
                 yield line.example
