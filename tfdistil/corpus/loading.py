@@ -156,7 +156,9 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if data.augment:
         counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
     seen = overlap(sets["train"], sets["test"])
-    text, files["corpus"] = text_sets(recipe, base, splitter, held_out)
+    text, of_text = text_sets(recipe, base, splitter, held_out)
+    if text:
+        files["corpus"] = of_text
     if not recipe.task.is_labelled:  # what is held out has all that a set to report on needs
         for name, part in (("dev", HELD_OUT), ("test", TEST)):
             if not sets[name] and part in text:
