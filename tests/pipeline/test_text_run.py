@@ -208,6 +208,14 @@ def test_a_checkpoint_is_read_back_where_there_is_no_dev(tmp_path):
     assert load_encoder(tmp_path / "run" / "checkpoints" / "small", {}).config.layers == 1
 
 
+@pytest.mark.parametrize("stream", ["test", "corpus_test", ["train", "test"]])
+def test_nothing_is_trained_on_what_is_reported_on(stream):
+    changed = tree()
+    changed["distill"][0]["terms"] = [{"loss": "masked_lm", "stream": stream}]
+    with pytest.raises(RecipeError, match="which scores are reported on"):
+        parse_recipe(changed)
+
+
 def test_labels_need_more_than_a_corpus():
     changed = tree(task="tags", data={"corpus": {"sources": [{"path": "a.txt"}]}})
     with pytest.raises(RecipeError, match=r"task tags learns from labels; give data\.train"):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 BASELINE = "baseline"
 """The model that ``baseline: true`` stands for."""
+REPORTED = {"test", "corpus_test"}
+"""Sets that nothing is trained on."""
 TUNING = re.compile(r"fine_tune|cool_down|rate_\d+|pretrain|labels_only")
 """Names of the stages that entries of ``models`` ask for by themselves."""
 
@@ -183,6 +185,13 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
             f"stage {stage.name!r} has {stage.student!r} as its student and as its teacher; "
             "set teacher: null if it learns from labels",
             *("distill", number, "student"),
+        )
+    drawn = {name for term in stage.terms for name in term.pool}
+    if reported := sorted(drawn & REPORTED):
+        raise MisplacedError(
+            f"stage {stage.name!r} draws from {reported[0]!r}, which scores are reported on; what "
+            "is trained on cannot be tested on",
+            *("distill", number, "terms"),
         )
     spec = recipe.models[stage.student]
     if isinstance(spec, BaselineSpec):
