@@ -273,7 +273,8 @@ def test_its_potentials_learn_at_a_rate_of_their_own(tmp_path):
     model = found["teacher"].model
     head = model.heads["logits/tags"]
     assert [(name, [w.path for w in weights]) for name, weights in model.rate_groups()] == [
-        ("crf", [head.steps.path])
+        ("crf", [head.steps.path]),
+        ("positions", [model.embeddings.positions.path]),
     ]
     before = {weight.path: np.array(weight) for weight in model.trainable_weights}
     stage = StageSpec(

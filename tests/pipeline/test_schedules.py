@@ -99,7 +99,7 @@ def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     student = work.model("student")
     final = groups_of(student.model)
     rows = encode_rows(work.corpus.dev, student.featurizer, work.corpus.task)
-    heads = {stage.name: stage.terms[0].head for stage in work.recipe.distill}
+    heads = {stage.name: stage.terms[0].head or "labels" for stage in work.recipe.distill}
     models = Models(work.recipe, work.corpus, tmp_path, made={"teacher": work.model("teacher")})
     last, changed = groups_of(models.fresh("student").model), set()
     for phase in facts["phases"]:
