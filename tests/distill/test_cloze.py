@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tfdistil.data.example import Example
 from tfdistil.distill.cloze import ClozePredictor
 from tfdistil.distill.evaluate import predictor_of
 from tfdistil.distill.rows import encode_rows
@@ -100,8 +101,6 @@ def test_guesses_and_probabilities_are_those_of_one_text_at_a_time(
 
 
 def test_a_word_that_cannot_be_spelt_is_wrong_and_costs_its_bytes(language_model, featurizer):
-    from tfdistil.data.example import Example
-
     text = Example(("qüx",))
     assert featurizer.pieces(text.words)["qüx"] == (UNKNOWN,)
     ((_, log_p),) = by_hand(language_model, featurizer, text.words).values()

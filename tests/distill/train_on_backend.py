@@ -18,28 +18,24 @@ from tfdistil.recipe.schema.stages import OptimizerSpec, TermSpec
 
 assert keras.backend.backend() == sys.argv[1]
 STEPS, ROWS, TIME, VOCABULARY = 20, 8, 12, 50
-encoder = scratch_encoder(
-    vocabulary=VOCABULARY,
-    hidden_dim=16,
-    layers=2,
-    attention_heads=2,
-    intermediate_dim=24,
-    max_positions=16,
-    outputs={},
-    heads={"logits": "mlm"},
-    embedding_dropout=0.0,
-    head_dropout=0.0,
-)
-teacher = scratch_encoder(
-    vocabulary=VOCABULARY,
-    hidden_dim=16,
-    layers=4,
-    attention_heads=2,
-    intermediate_dim=24,
-    max_positions=16,
-    outputs={},
-    heads={"logits": "mlm"},
-)
+
+
+def language_model(layers, **dropout):
+    return scratch_encoder(
+        vocabulary=VOCABULARY,
+        hidden_dim=16,
+        layers=layers,
+        attention_heads=2,
+        intermediate_dim=24,
+        max_positions=16,
+        outputs={},
+        heads={"logits": "mlm"},
+        **dropout,
+    )
+
+
+encoder = language_model(2, embedding_dropout=0.0, head_dropout=0.0)
+teacher = language_model(4)
 for number, model in enumerate((encoder, teacher)):
     for at, weight in enumerate(model.weights):
         draw = np.random.default_rng([number, at])
