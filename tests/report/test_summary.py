@@ -14,7 +14,8 @@ EXPORT = {
     **dict.fromkeys(
         ("bytes", "model_bytes", "parameters", "flex", "custom", "float_ops", "examples"), 1
     ),
-    **{key: {} for key in ("signatures", "ops", "float_operators", "constants")},
+    "ops": {"online": {"ADD": 1}},
+    **{key: {} for key in ("signatures", "float_operators", "constants")},
     **{key: {} for key in ("drift", "probes", "scores")},
     **dict.fromkeys(("agreement", "drop", "drop_low", "drop_high", "windowed", "seconds"), 1),
     **{"path": "student.tflite", "quantize": "int8", "metric": "span_f1", "min_runtime": None},

@@ -109,6 +109,13 @@ class Export(_Record):
     windowed: int
     seconds: float
 
+    @field_validator("ops")
+    @classmethod
+    def _counts_online(cls, value: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+        if "online" not in value:
+            raise ValueError("no online")
+        return value
+
 
 class Mistake(_Record):
     """An example that is not all right: tags of its words, then the label of the text."""
