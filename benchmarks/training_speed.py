@@ -1,9 +1,10 @@
-"""How fast the models of a recipe train, with the allocator set up for it and without.
+"""How fast the models of a recipe train: without the allocator set up for it and with it, or in
+float32 and in bfloat16.
 
 ``python -m tfdistil.benchmarks.training_speed snips.yaml`` makes every model of the recipe with
 fresh weights and trains it on the gold labels of train for some updates, in the stages' own step
 and input pipeline. Each measurement is a process of its own, because an allocator cannot be set
-back; with and without take turns, so that a slow moment of the machine hits both.
+back; the two ways take turns, so that a slow moment of the machine hits both.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.allocator import SWITCH
+
+PRECISION = "TFDISTIL_TRAINING_SPEED_PRECISION"
+"""What a measurement trains in."""
+
+WAYS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "allocator": ({SWITCH: "system"}, {SWITCH: ""}),
+    "precision": ({PRECISION: "float32"}, {PRECISION: "bfloat16"}),
+}
+"""What is compared: the environment of the one and of the other measurement."""
 
 WARM_UP = 5
 """Updates that are not counted: the first traces the step, the next ones fill the heap."""
@@ -87,6 +97,7 @@ def measure(recipe: Path | str, settings: Sequence[str], name: str, updates: int
         teacher=None,
         terms=[TermSpec(loss="cross_entropy", head=found.head_of(name))],
         batch_size=batch,
+        precision=os.environ.get(PRECISION, "float32"),
         stop=StopSpec(epochs=total, updates=total, every=total),
     )
     rows = encode_rows(corpus.train, model.featurizer, corpus.task)
@@ -125,9 +136,14 @@ def _marking(marks: list[tuple[float, Any]]) -> Any:
 
 
 def paired(
-    recipe: str, settings: Sequence[str], name: str, updates: int, rounds: int
+    recipe: str,
+    settings: Sequence[str],
+    name: str,
+    updates: int,
+    rounds: int,
+    compared: str = "allocator",
 ) -> tuple[list[TrainingSpeed], list[TrainingSpeed]]:
-    """Measure a model in turns, with the system's allocator and with ours.
+    """Measure a model in turns, the one way and the other; ``compared`` is a key of `WAYS`.
 
     Raises:
         subprocess.CalledProcessError: a measurement failed; what it wrote is on standard error.
@@ -137,20 +153,20 @@ def paired(
     command += [word for setting in settings for word in ("--set", setting)]
     found: tuple[list[TrainingSpeed], list[TrainingSpeed]] = ([], [])
     for _ in range(rounds):
-        for kind, measured in zip(("system", ""), found, strict=True):
+        for way, measured in zip(WAYS[compared], found, strict=True):
             done = subprocess.run(
-                command, env={**os.environ, SWITCH: kind}, check=True, stdout=subprocess.PIPE
+                command, env={**os.environ, **way}, check=True, stdout=subprocess.PIPE
             )
             measured.append(TrainingSpeed(**json.loads(done.stdout.splitlines()[-1])))
     return found
 
 
-def _row(name: str, system: Sequence[TrainingSpeed], ours: Sequence[TrainingSpeed]) -> str:
+def _row(name: str, one: Sequence[TrainingSpeed], other: Sequence[TrainingSpeed]) -> str:
     """Medians of both, and the ratio of the paired rates with its range."""
-    ratios = [b.rate / a.rate for a, b in zip(system, ours, strict=True)]
+    ratios = [b.rate / a.rate for a, b in zip(one, other, strict=True)]
 
     def both(attribute: str, form: str) -> str:
-        values = [statistics.median(getattr(s, attribute) for s in of) for of in (system, ours)]
+        values = [statistics.median(getattr(s, attribute) for s in of) for of in (one, other)]
         return " → ".join(f"{value:{form}}" for value in values)
 
     return (
@@ -164,12 +180,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line for each model, or one measurement as JSON."""
     parser = argparse.ArgumentParser(
         prog="python -m tfdistil.benchmarks.training_speed",
-        description="How fast the models of a recipe train: the system's allocator → ours.",
+        description="How fast the models of a recipe train: the system's allocator → ours, or "
+        "float32 → bfloat16.",
     )
     parser.add_argument("recipe", help="file or name of a shipped recipe")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override")
     parser.add_argument("--updates", type=int, default=50, help="timed updates (default 50)")
     parser.add_argument("--rounds", type=int, default=3, help="pairs of measurements (default 3)")
+    parser.add_argument("--compare", choices=WAYS, default="allocator", help="default: allocator")
+    parser.add_argument("--models", nargs="+", metavar="MODEL", help="of the recipe (default: all)")
     parser.add_argument("--only", metavar="MODEL", help="measure one model here and now, as JSON")
     given = parser.parse_args(arguments)
     if given.only:
@@ -180,8 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     print("| model | sentences/s | ratio | user, ms | kernel, ms | page faults | peak, MB |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    for name in load_recipe(given.recipe, given.set).models:
-        row = _row(name, *paired(given.recipe, given.set, name, given.updates, given.rounds))
+    for name in given.models or load_recipe(given.recipe, given.set).models:
+        counts = given.updates, given.rounds
+        row = _row(name, *paired(given.recipe, given.set, name, *counts, given.compare))
         print(row, flush=True)
     return 0
 

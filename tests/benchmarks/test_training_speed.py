@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfdistil.benchmarks.training_speed import TrainingSpeed, _row, main
+from tfdistil.benchmarks.training_speed import PRECISION, TrainingSpeed, _row, main, paired
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 
@@ -19,6 +19,18 @@ def test_a_measurement(model, capsys):
     assert found.rate > 0
     assert found.user_ms + found.kernel_ms > 0
     assert found.peak_mb > 100
+
+
+@pytest.mark.slow
+def test_precisions_take_turns():
+    one, other = paired(str(TINY), [], "student", updates=2, rounds=1, compared="precision")
+    assert len(one) == len(other) == 1
+
+
+def test_a_precision_that_there_is_not_is_refused(monkeypatch):
+    monkeypatch.setenv(PRECISION, "bfloat15")
+    with pytest.raises(ValueError, match="precision"):
+        main([str(TINY), "--only", "student", "--updates", "2"])
 
 
 def test_the_ratio_is_that_of_the_pairs():

@@ -15,9 +15,9 @@ pytest.importorskip("jax")
 pytestmark = pytest.mark.slow
 
 
-def losses(backend: str) -> list[dict[str, float]]:
+def losses(backend: str, precision: str) -> list[dict[str, float]]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.distill.train_on_backend", backend],
+        [sys.executable, "-m", "tests.distill.train_on_backend", backend, precision],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
@@ -30,7 +30,7 @@ def losses(backend: str) -> list[dict[str, float]]:
 
 def test_twenty_losses_agree():
     """float32, no dropout, the same batches: Eliquare's three losses and their sum."""
-    found = [losses(backend) for backend in ("tensorflow", "jax")]
+    found = [losses(backend, "float32") for backend in ("tensorflow", "jax")]
     assert len(found[0]) == len(found[1]) == 20
     for one, other in zip(*found, strict=True):
         assert one.keys() == other.keys()
@@ -38,3 +38,13 @@ def test_twenty_losses_agree():
             assert other[name] == pytest.approx(value, rel=1e-4), name
     sums = np.array([step["loss"] for step in found[0]])
     assert sums[-3:].mean() < sums[:3].mean()
+
+
+def test_bfloat16_learns_as_much_on_both():
+    """Mixed precision rounds differently on each, so that losses agree to a hundredth."""
+    found = [losses(backend, "bfloat16") for backend in ("tensorflow", "jax")]
+    for one, other in zip(*found, strict=True):
+        assert other["loss"] == pytest.approx(one["loss"], rel=0.01)
+    exact = losses("tensorflow", "float32")
+    assert found[0][0]["loss"] != exact[0]["loss"]
+    assert found[0][-1]["loss"] == pytest.approx(exact[-1]["loss"], rel=0.02)

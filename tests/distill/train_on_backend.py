@@ -1,4 +1,7 @@
-"""Twenty updates of Eliquare's losses on the backend that is named; prints each step's losses."""
+"""Twenty updates of Eliquare's losses; prints each step's losses.
+
+Arguments: the backend and what the student computes in.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ terms = bind_terms(
     (),
     head="logits",
 )
-distiller = Distiller(encoder, terms, teacher=teacher)
+distiller = Distiller(encoder, terms, teacher=teacher, precision=sys.argv[2])
 spec = OptimizerSpec(learning_rate=1e-3, schedule="linear", warmup=0.1, clip=1.0, epsilon=1e-6)
 distiller.compile(optimizer=make_optimizer(spec, STEPS, encoder.layer_groups()), jit_compile=False)
 losses = []

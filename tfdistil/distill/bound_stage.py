@@ -98,7 +98,8 @@ def bind_stage(
     Raises:
         RecipeError: an unknown objective, output or layer group, a set that is empty, a signal that
             the teacher or the student does not give, noise or a target that there is not, a term
-            on pieces whose models have different tokenizers, or a dev metric of which it is not
+            on pieces whose models have different tokenizers, a precision that the student does not
+            compute in, or a dev metric of which it is not
             said which head it is read off.
     """
     taught = any(signals_of(term).teacher for term in spec.terms)
@@ -118,6 +119,7 @@ def bind_stage(
         _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
         _check_labels(spec, term, (e for name in pools[term.stream] for e in sets[name]), task)
     student = models[spec.student]
+    _check_precision(spec, student.model)
     if teacher is not None:
         _check_tokenizers(spec, student, teacher, terms)
         _check_heads(spec, student.model, teacher.model, terms)
@@ -175,6 +177,15 @@ def _check_sets(
         wrong = unfit(sets[name], pool, student.featurizer, theirs, spec.noise)
         if wrong is not None:
             raise RecipeError(f"stage {spec.name!r} draws from {name!r}: {wrong}")
+
+
+def _check_precision(spec: StageSpec, student: Any) -> None:
+    known = getattr(student, "precisions", ("float32",))
+    if spec.precision not in known:
+        raise RecipeError(
+            f"stage {spec.name!r}: precision: {spec.precision}: {spec.student!r} trains in "
+            f"{listed(known)}"
+        )
 
 
 def _first_head(teacher: Any) -> str:

@@ -10,8 +10,10 @@ import keras
 from keras import ops
 
 from tfdistil.distill.forward import SignalModel, at_tokens
+from tfdistil.distill.precision import computing_in, in_float32
 from tfdistil.distill.terms import Term
 from tfdistil.distill.weighting import WEIGHTINGS
+from tfdistil.recipe.schema.stages import Precision
 
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_step import TrainStep
@@ -38,6 +40,7 @@ class Distiller(TrainStep, keras.Model):
         start: what parameters begin at that an earlier phase has learnt, as `term_parameters` names
             them.
         teacher_dropout: whether the teacher runs with its dropout.
+        precision: what the student computes in while it trains; signals and losses are float32.
 
     Attributes:
         term_parameters: scalars that the terms own: ``<label of the term>.<name>``. They are
@@ -52,9 +55,10 @@ class Distiller(TrainStep, keras.Model):
         teacher: SignalModel | None = None,
         start: Mapping[str, float] | None = None,
         teacher_dropout: bool = False,
+        precision: Precision = "float32",
     ):
         super().__init__(name="distiller")
-        self.student = student
+        self.student, self.precision = student, precision
         # A partial, because Keras takes the weights of any model it finds in an attribute.
         self.teacher = None if teacher is None else partial(teacher, training=teacher_dropout)
         self.terms = list(terms)
@@ -95,7 +99,9 @@ class Distiller(TrainStep, keras.Model):
 
     def call(self, batches: Mapping[str, Mapping[str, Any]], training: bool = False) -> dict:
         """Student signals by stream."""
-        return {key: self.student(batches[key], training=training) for key in self.streams}
+        with computing_in(self.student, self.precision if training else "float32"):
+            signals = {key: self.student(batches[key], training=training) for key in self.streams}
+        return {key: in_float32(found) for key, found in signals.items()}
 
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any

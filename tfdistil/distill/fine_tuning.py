@@ -164,5 +164,6 @@ class _Stages:
             ),
             batch_size=self.spec.batch_size,
             noise=self.spec.noise,
+            precision=self.spec.precision,
             stop=stop,
         )

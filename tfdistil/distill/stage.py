@@ -106,6 +106,7 @@ def run_stage(
             stage.teacher_in_step,
             learned,
             spec.teacher_dropout,
+            spec.precision,
         )
         parameters = distiller.term_parameters
         distiller.compile(

@@ -33,9 +33,11 @@ class HeadedModel(keras.Model):
     Attributes:
         head_specs: signal to what it scores.
         heads: signal to what is made of its scores, a `tfdistil.heads.kinds.Head`.
+        precisions: what it can compute in while it trains, see `tfdistil.distill.precision`.
     """
 
     head_layers: Mapping[str, Any]
+    precisions = ("float32", "bfloat16")
 
     def __init__(
         self,

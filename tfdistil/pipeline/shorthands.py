@@ -105,6 +105,7 @@ def _pretrain(
             clip=1.0,
         ),
         batch_size=spec.batch_size,
+        precision=spec.precision,
         stop=StopSpec(
             epochs=spec.updates,
             updates=spec.updates,
@@ -167,6 +168,7 @@ def _labels_only(
         batch_size=longest.batch_size,
         noise=longest.noise,
         accumulate=longest.accumulate,
+        precision=longest.precision,
         stop=StopSpec(updates=updates, every=every),
     )
     schedule.run([stage])

@@ -75,6 +75,7 @@ class PqrnnStudent(HeadedModel):
     """
 
     reads = "hashes"
+    precisions = ("float32",)  # in which the rounding of its file is simulated
 
     def __init__(
         self,

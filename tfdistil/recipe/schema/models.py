@@ -28,7 +28,7 @@ from tfdistil.recipe.schema.parts import (
     Updates,
     Whole,
 )
-from tfdistil.recipe.schema.stages import NoiseSpecs
+from tfdistil.recipe.schema.stages import NoiseSpecs, Precision
 
 MOST_LAYERS = 1000
 MOST_PIECES = 10**7
@@ -119,6 +119,7 @@ class FineTuneSpec(Part):
     noise: NoiseSpecs = Field(
         [], description="what changes the batches, as in a stage, such as `word_dropout`"
     )
+    precision: Precision = Field("float32", description="as of a stage")
 
     @property
     def peaks(self) -> tuple[float, ...]:
@@ -138,6 +139,7 @@ class PretrainSpec(Part):
     learning_rate: Float = Field(1e-3, gt=0, description="peak")
     batch_size: Rows = Field(64, description="rows in a step")
     probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
+    precision: Precision = Field("float32", description="as of a stage")
 
 
 class ScratchSpec(Part):

@@ -9,6 +9,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from tfdistil.recipe.schema.parts import Float, Name, OpenPart, Part, Rows, Updates, Whole
 
+Precision = Literal["float32", "bfloat16"]
+
 PASSES = 10
 """Over the longest stream, where a stopping rule has neither epochs nor updates."""
 
@@ -214,6 +216,9 @@ class StageSpec(Part):
     )
     accumulate: Rows = Field(
         1, description="steps whose gradients are averaged for one update, to save memory"
+    )
+    precision: Precision = Field(
+        "float32", description="what the student computes in while it trains; weights are float32"
     )
     stop: StopSpec = Field(StopSpec(), description="see stop")
     signals: Literal["cached", "live"] = Field(
