@@ -78,6 +78,11 @@ def test_samples_are_reproducible_and_in_file_order(tmp_path: Path):
         ({"format": "text"}, "without a path"),
         ({"path": "a", "repair": "iob1"}, "repair is 'iob1'"),
         ({"path": "a", "limit": 0}, "limit is 0"),
+        (
+            {"path": "a", "options": {"repair": "iob2"}},
+            "no format has an option 'repair'; 'repair' stands beside `options`, not in it",
+        ),
+        ({"path": "a", "options": {"errors": "collect"}}, "no format has an option 'errors'$"),
         ({"path": "a", "label_map": {"X": 1}}, "not text to text"),
         ({"path": "a", "label_map": {"B-X": "O"}}, "without its prefix"),
         ({"path": "a", "label_map": ["X"]}, "expected a mapping"),

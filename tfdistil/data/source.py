@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -48,6 +49,11 @@ class Source:
         if self.scheme not in FOLLOWS:
             known = " or ".join(FOLLOWS)
             raise DataError(f"scheme is {self.scheme!r}, expected {known}", self.path)
+        taken = inspect.signature(read).parameters
+        if beside := [name for name in self.options if name in taken]:
+            own = " or ".join(repr(f.name) for f in fields(self) if f.name in beside)
+            hint = f"; {own} stands beside `options`, not in it" if own else ""
+            raise DataError(f"no format has an option {beside[0]!r}{hint}", self.path)
         if self.limit is not None and self.limit < 1:
             raise DataError(f"limit is {self.limit}, expected at least 1", self.path)
         for old, new in self.label_map.items():
