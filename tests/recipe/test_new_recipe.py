@@ -57,7 +57,18 @@ def test_small_sets_have_as_many_updates_as_large_ones(tmp_path, rows, updates, 
     path = tmp_path / "mine.yaml"
     path.write_text(new_recipe("classes", path, train))
     (stage,) = load_recipe(path).distill
-    assert (stage.stop.updates, stage.stop.every, stage.stop.patience) == (updates, every, 5)
+    assert (stage.stop.updates, stage.stop.every) == (updates, every)
+    assert stage.stop.patience is None  # dev rises most at the end of the cosine
+
+
+@pytest.mark.parametrize(("tag", "repair"), [("I-LOC", "iob2"), ("B-LOC", None)])
+def test_tags_that_are_not_legal_are_repaired(tmp_path, tag, repair):
+    train = tmp_path / "train.conll"
+    train.write_text(f"in O\nRome {tag}\n\nOslo B-LOC\n\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("tags", path, train, dev=train))
+    recipe = load_recipe(path)
+    assert [source.repair for source in (*recipe.data.train, *recipe.data.dev)] == [repair] * 2
 
 
 def test_without_transfer_the_stage_draws_from_train(written):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,6 @@ def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
             "stop": {
                 "updates": max(FEWEST_UPDATES, PASSES * steps),
                 "every": min(max(50, steps), 500),
-                "patience": 5,
             },
         }
     ]
@@ -139,7 +138,20 @@ def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
     line: dict[str, Any] = {"path": path, "format": found.format}
     if found.options:
         line["options"] = dict(found.options)
+    if found.repair:
+        line["repair"] = found.repair
     return line
+
+
+def _mended(source: Source) -> Source:
+    """The source, with a repair of its tags where that makes sentences readable."""
+    repaired = replace(source, repair="iob2")
+    problems = _problems(source)
+    return repaired if problems and _problems(repaired) < problems else source
+
+
+def _problems(source: Source) -> int:
+    return len(load([source], errors="collect").problems)
 
 
 def _count(source: Source) -> int:
@@ -176,7 +188,9 @@ def new_recipe(
     """
     folder = out.resolve().parent
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
-    sources = {name: suggest(path.resolve()) for name, path in paths.items() if path is not None}
+    sources = {
+        name: _mended(suggest(path.resolve())) for name, path in paths.items() if path is not None
+    }
     data = CommentedMap({name: [_line(source, folder)] for name, source in sources.items()})
     sentences = _count(sources["train"])
     if dev is None:
