@@ -37,7 +37,7 @@ class HeadedModel(keras.Model):
     """
 
     head_layers: Mapping[str, Any]
-    precisions = ("float32", "bfloat16")
+    precisions: tuple[str, ...] = ("float32", "bfloat16")
 
     def __init__(
         self,
