@@ -137,8 +137,34 @@ def test_a_quantized_student_may_have_the_only_stage(tmp_path):
     )
     found = run(recipe, tmp_path, screen=Screen(Console(file=io.StringIO())))
     assert [s.id for s in found.systems] == [
-        *("teacher", "baseline", "hashed", "student", "student.tflite")
+        *("teacher", "baseline", "student", "student.tflite")  # nothing has trained `hashed`
     ]
+
+
+@pytest.mark.slow
+def test_assistants_that_learn_inner_states_alone_are_not_scored(tmp_path):
+    teacher = {**parsed_teacher(), "fine_tune": False}
+    tuned = {"epochs": 1, "learning_rate": 1.0e-3}
+    recipe = cascade(
+        models={
+            "teacher": teacher,
+            "half": {"from": "teacher", "apply": [{"kind": "keep_layers", "layers": [1]}]},
+            "half_tags": {"from": "half", "fine_tune": tuned},
+            "teacher_tags": {"from": "teacher", "fine_tune": tuned},
+        },
+        distill=[
+            {
+                "name": "assist",
+                "student": "half",
+                "terms": [{"loss": "states_mse", "layers": [[1, 1, 2]]}],
+                "stop": {"updates": 3, "monitor": "loss", "on": "transfer_held_out"},
+            }
+        ],
+        deliver={"half_tags": {"tflite": True}, "teacher_tags": {"checkpoint": True}},
+    )
+    found = run(recipe, tmp_path, screen=Screen(Console(file=io.StringIO())))
+    assert [s.id for s in found.systems] == ["teacher_tags", "half_tags", "half_tags.tflite"]
+    assert (tmp_path / "report.html").is_file()
 
 
 HASHED = {

@@ -58,7 +58,7 @@ def test_small_sets_have_as_many_updates_as_large_ones(tmp_path, rows, updates, 
     path.write_text(new_recipe("classes", path, train))
     (stage,) = load_recipe(path).distill
     assert (stage.stop.updates, stage.stop.every) == (updates, every)
-    assert stage.stop.patience is None  # dev rises most at the end of the cosine
+    assert stage.stop.patience is None
 
 
 @pytest.mark.parametrize(("tag", "repair"), [("I-LOC", "iob2"), ("B-LOC", None)])

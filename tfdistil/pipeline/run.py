@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from tfdistil.allocator import keep_freed_memory
 from tfdistil.console.screen import Screen
@@ -32,7 +33,7 @@ from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.recipe.schema.models import EncoderSpec, FineTuneSpec
+from tfdistil.recipe.schema.models import DerivedSpec, EncoderSpec, FineTuneSpec
 from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
 from tfdistil.runs.folder import RunFolder, model_step
 from tfdistil.runs.run import Run
@@ -115,20 +116,40 @@ def train_model(
     facts: dict[str, Any] = {
         "parameters": record.model.count_params(),
         "inputs": record.facts,
-        "answers": _answers(work, name, record),
     }
+    begun = _begins_trained(work, name, record)
+    head = _head_weights(work, name, record)
     schedule = schedule_of(work, models, name)
     facts |= train_shorthands(work, name, record, schedule)
     schedule.run(work.recipe.stages_of(name))
     facts["phases"] = [asdict(result) for result in schedule.done.get(name, [])]
+    learnt = any(map(np.any, map(np.not_equal, head, _head_weights(work, name, record))))
+    wanted = name in _must_answer(work.recipe)
+    facts["answers"] = _scores(work, name, record) and (wanted or begun or learnt)
     with new_folder(work.folder.path / model_step(name)) as target:
         save_model(record, work.corpus.task, target)
     return facts
 
 
-def _answers(work: Run, name: str, record: ModelRecord) -> bool:
+def _scores(work: Run, name: str, record: ModelRecord) -> bool:
     """Whether a model's head scores the task, as that of a masked language model does not."""
     return work.corpus.task.reads <= set(record.model.outputs_of(work.recipe.head_of(name)))
+
+
+def _begins_trained(work: Run, name: str, record: ModelRecord) -> bool:
+    """Whether a model has its head of another one, or of a checkpoint, that has been trained."""
+    spec = work.recipe.entries[name]
+    if isinstance(spec, DerivedSpec):
+        return work.answers(spec.from_)
+    report = getattr(record.model, "load_report", None)
+    return report is not None and not any("head" in part for part in report.fresh)
+
+
+def _head_weights(work: Run, name: str, record: ModelRecord) -> list[np.ndarray]:
+    """What scores the task; an assistant's head, say, is as it began when its training is over."""
+    head = f"{work.recipe.head_of(name)}/"
+    layers = [one for key, one in record.model.head_layers.items() if key.startswith(head)]
+    return [np.copy(w) for layer in layers for w in map(keras.ops.convert_to_numpy, layer.weights)]
 
 
 def _must_answer(recipe: Recipe) -> list[str]:
@@ -164,7 +185,7 @@ def check_stages(
     for name in work.recipe.plan():
         models[name]
     for name in _must_answer(work.recipe):
-        if not _answers(work, name, models[name]):
+        if not _scores(work, name, models[name]):
             raise RecipeError(
                 f"models.{name} is fine-tuned or delivered for the task, but its head "
                 f"{work.recipe.head_of(name)!r} does not score it; give it one that scores "

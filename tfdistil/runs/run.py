@@ -63,7 +63,10 @@ class Run:
         return self.folder.is_done(model_step(name))
 
     def answers(self, name: str) -> bool:
-        """Whether a finished model scores the task, as a masked language model does not."""
+        """Whether a finished model scores the task.
+
+        A masked language model does not, nor does an assistant that learns inner states alone.
+        """
         return self.folder.facts(model_step(name))["answers"]
 
     def phases(self, name: str) -> list[dict[str, Any]]:
