@@ -27,7 +27,6 @@ from tfdistil.benchmarks.devices.emulated_arm64 import (
 )
 from tfdistil.console.failures import run_command
 from tfdistil.errors import DeviceError
-from tfdistil.files import new_folder
 
 BESIDE = {
     "numpy-1.26.4": "7ab55401287bfec946ced39700c053796e7cc0e3acbef09993a9ad2adba6ca6e",
@@ -50,7 +49,10 @@ def prepare(screen: Screen) -> Path:
     """
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     folder().parent.mkdir(parents=True, exist_ok=True)
-    with new_folder(folder()) as new, tempfile.TemporaryDirectory() as temporary:
+    # A folder of its own beside the place: two that prepare at the same time do not meet.
+    with tempfile.TemporaryDirectory(prefix=".arm64-", dir=folder().parent) as temporary:
+        new = Path(temporary) / "machine"
+        new.mkdir()
         screen("the emulator, from the Debian archive")
         (new / "emulator").mkdir()
         for package in _packages(Path(temporary), machine, ["qemu-user-static"]):
@@ -66,6 +68,8 @@ def prepare(screen: Screen) -> Path:
         for runtime, checksum in RUNTIMES.items():
             screen(f"{runtime}, from the package index")
             _install({runtime: checksum, **BESIDE}, new / "runtimes" / runtime)
+        shutil.rmtree(folder(), ignore_errors=True)
+        new.rename(folder())
     return folder()
 
 
