@@ -70,7 +70,8 @@ def test_errors_say_what_there_is(file, tmp_path):
 @pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
-    base = next((f"base: {b}" for b in ("pqrnn", "multi_grained") if name.startswith(b)), "")
+    bases = {"pqrnn": "pqrnn", "multi_grained": "multi_grained", "crf": "d1"}
+    base = next((f"base: {b}" for start, b in bases.items() if name.startswith(start)), "")
     recipe.write_text(OF_TEXT if name.startswith("eliquare") else RECIPE.format(base=base))
     plan = plan_sweep(recipe, sweep_points([], read_variants(name)), tmp_path / "out")
     assert len(plan.recipes) == len(read_variants(name)) > 1
