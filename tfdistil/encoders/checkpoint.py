@@ -63,6 +63,11 @@ class LoadReport:
     fresh: tuple[str, ...]
     ignored: tuple[str, ...]
 
+    @property
+    def fresh_heads(self) -> tuple[str, ...]:
+        """The heads, and parts of them, among what starts from new weights."""
+        return tuple(part for part in self.fresh if "head" in part)
+
     def __str__(self) -> str:
         parts = [f"{self.architecture} from {self.source}: {len(self.loaded)} tensors loaded"]
         if self.heads:

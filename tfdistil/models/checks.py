@@ -85,12 +85,11 @@ def check_taught(recipe: Recipe, name: str, record: ModelRecord, read: Collectio
     if tuned or report is None:
         return
     heads = tuple(f"{head}/" for head in record.model.head_kinds)
-    fresh = [part for part in report.fresh if "head" in part]
-    if fresh and any(signal.startswith(heads) for signal in read):
+    if report.fresh_heads and any(signal.startswith(heads) for signal in read):
         raise RecipeError(
-            f"models.{name}: {report.source} has no trained {listed(fresh)}, and with fine_tune: "
-            "false nothing trains it; leave fine_tune out, or give the heads the kind that they "
-            "were saved with"
+            f"models.{name}: {report.source} has no trained {listed(report.fresh_heads)}, and "
+            "with fine_tune: false nothing trains it; leave fine_tune out, or give the heads the "
+            "kind that they were saved with"
         )
 
 

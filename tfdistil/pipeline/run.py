@@ -123,7 +123,7 @@ def train_model(
     facts |= train_shorthands(work, name, record, schedule)
     schedule.run(work.recipe.stages_of(name))
     facts["phases"] = [asdict(result) for result in schedule.done.get(name, [])]
-    learnt = any(map(np.any, map(np.not_equal, head, _head_weights(work, name, record))))
+    learnt = not all(map(np.array_equal, head, _head_weights(work, name, record)))
     wanted = name in _must_answer(work.recipe)
     facts["answers"] = _scores(work, name, record) and (wanted or begun or learnt)
     with new_folder(work.folder.path / model_step(name)) as target:
@@ -142,7 +142,7 @@ def _begins_trained(work: Run, name: str, record: ModelRecord) -> bool:
     if isinstance(spec, DerivedSpec):
         return work.answers(spec.from_)
     report = getattr(record.model, "load_report", None)
-    return report is not None and not any("head" in part for part in report.fresh)
+    return report is not None and not report.fresh_heads
 
 
 def _head_weights(work: Run, name: str, record: ModelRecord) -> list[np.ndarray]:

@@ -145,19 +145,15 @@ def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
     return line
 
 
-def _mended(source: Source) -> Source:
-    """The source, with a repair of its tags where that makes sentences readable."""
-    repaired = replace(source, repair="iob2")
-    problems = _problems(source)
-    return repaired if problems and _problems(repaired) < problems else source
-
-
-def _problems(source: Source) -> int:
-    return len(load([source], errors="collect").problems)
-
-
-def _count(source: Source) -> int:
-    return len(load([source], errors="collect").examples)
+def _mended(source: Source) -> tuple[Source, int]:
+    """The source, with a repair of its tags where that makes sentences readable, and how many."""
+    found = load([source], errors="collect")
+    if found.problems:
+        repaired = replace(source, repair="iob2")
+        again = load([repaired], errors="collect")
+        if len(again.problems) < len(found.problems):
+            return repaired, len(again.examples)
+    return source, len(found.examples)
 
 
 def new_recipe(
@@ -190,11 +186,11 @@ def new_recipe(
     """
     folder = out.resolve().parent
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
-    sources = {
+    found = {
         name: _mended(suggest(path.resolve())) for name, path in paths.items() if path is not None
     }
-    data = CommentedMap({name: [_line(source, folder)] for name, source in sources.items()})
-    sentences = _count(sources["train"])
+    data = CommentedMap({name: [_line(source, folder)] for name, (source, _) in found.items()})
+    sentences = found["train"][1]
     if dev is None:
         data["dev_fraction"] = round(min(max(0.1, DEV / max(1, sentences)), MOST_DEV), 2)
     checkpoint = Path(teacher)
@@ -207,7 +203,7 @@ def new_recipe(
         pool.append("augmented")
     if transfer is not None:
         pool.append("transfer")
-        sentences += _count(sources["transfer"])
+        sentences += found["transfer"][1]
     tuning = FineTuneSpec()
     models: dict[str, Any] = {
         "teacher": {
