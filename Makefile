@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-devices fast fuzz lint format lock real-teacher teacher-package \
+.PHONY: help demo test test-all test-devices fast fuzz lint format lock real-teacher teacher-package \
   sdist-test android clean
 
 help:
 	@echo "make demo          the main job on the built-in corpus, some minutes"
-	@echo "make test          all tests"
+	@echo "make test          the tests; make test-all has some longer ones, too"
 	@echo "make real-teacher  the same job with a pretrained checkpoint on real data"
 	@echo "make android       builds and tests the Android demo, without Android Studio"
 	@echo "make lint          formatter, linter, types, import rules"
@@ -25,8 +25,13 @@ demo: $(READY)
 	$(BIN)/tfdistil run demo --out runs/demo
 
 # Two processes: most of a test's time is tracing and converting, which use one core.
+TEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
+
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -rs
+	$(TEST) -m "not long"
+
+test-all: $(READY)
+	$(TEST)
 
 # adb, an ssh server and the emulated Arm machine, once: tests that lack one of them skip.
 test-devices: $(VENV)/.test-devices

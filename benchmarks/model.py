@@ -73,7 +73,7 @@ def random_inputs(
 
     Args:
         shape: the signature.
-        vocabulary: ids are below it.
+        vocabulary: ids are below it; bytes, as of fingerprints, are not.
         generator: of the ids, and of float inputs (normal).
     """
     found = {}
@@ -82,6 +82,8 @@ def random_inputs(
             found[name] = np.ones(size, dtype)
         elif "type" in name:
             found[name] = np.zeros(size, dtype)
+        elif dtype == np.uint8:
+            found[name] = generator.integers(1, 256, size).astype(dtype)
         elif np.issubdtype(dtype, np.integer):
             found[name] = generator.integers(1, vocabulary, size).astype(dtype)
         else:
@@ -90,19 +92,26 @@ def random_inputs(
 
 
 def vocabulary_size(path: Path) -> int:
-    """Rows of the largest table a model looks things up in; 2 if it has none."""
+    """Rows of the largest table that a model looks ids up in, not bytes; 2 if it has none."""
     from tfdistil.runtime.tflite import read_model
 
     model = read_model(path.read_bytes())
     rows = 2
     for graph in model.subgraphs:
         unpacked: dict[int, int] = {}  # what a float16 table is turned into, to the table
+        of_bytes: set[int] = set()  # indices that were bytes
         for operator in graph.operators:
             if operator.name == "DEQUANTIZE":
                 unpacked[operator.outputs[0]] = operator.inputs[0]
+            if operator.name == "CAST" and graph.tensors[operator.inputs[0]].type == "uint8":
+                of_bytes.add(operator.outputs[0])
             if operator.name not in ("GATHER", "EMBEDDING_LOOKUP"):
                 continue
-            source = operator.inputs[0 if operator.name == "GATHER" else 1]
+            source, indices = operator.inputs[:2]
+            if operator.name == "EMBEDDING_LOOKUP":
+                source, indices = indices, source
+            if indices in of_bytes:
+                continue
             table = graph.tensors[unpacked.get(source, source)]
             if len(model.buffers[table.buffer]) and len(table.shape) == 2:
                 rows = max(rows, table.shape[0])

@@ -12,18 +12,7 @@ import time
 from pathlib import Path
 
 from tfdistil.errors import ModelFileError
-
-
-def peak_rss() -> int:
-    """The most memory this process has had resident, in bytes."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Not getrusage: on Linux a child's maximum begins with that of the process it came from.
-        line = next(s for s in status.read_text().splitlines() if s.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+from tfdistil.memory import peak_rss
 
 
 def probe(path: Path, threads: int = 1) -> dict[str, float]:

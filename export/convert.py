@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +14,11 @@ import numpy as np
 
 from tfdistil.errors import ExportError
 from tfdistil.exporting.biases import add_biases
+from tfdistil.exporting.converter import Converter
 from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.exporting.slim import slim
 
-WORKER = "tfdistil.exporting.convert_worker"
+_CONVERTER = Converter()
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ def convert(
             "output": str(folder / "model.tflite"),
         }
         (folder / "job.json").write_text(json.dumps(job), "utf-8")
-        _run([sys.executable, "-m", WORKER, str(folder / "job.json")])
+        _CONVERTER.run(folder / "job.json")
         return slim(add_biases((folder / "model.tflite").read_bytes()))
 
 
@@ -115,29 +112,3 @@ def _save(model: keras.Model, entries: Mapping[str, Entry], folder: Path) -> Non
     for name, entry in entries.items():
         archive.add_endpoint(name, entry.function, input_signature=list(entry.specs))
     archive.write_out(str(folder), verbose=False)
-
-
-def _run(command: list[str]) -> None:
-    # The calibrator runs the graph on the CPU; a GPU would only cost start-up time and memory.
-    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=environment,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise ExportError(f"the converter {_ending(done.returncode)}:\n{_tail(done.stderr)}")
-
-
-def _ending(status: int) -> str:
-    if status < 0:
-        return f"was ended by signal {signal.Signals(-status).name}"
-    return f"failed (status {status})"
-
-
-def _tail(text: str, lines: int = 20) -> str:
-    kept = [line for line in text.splitlines() if line.strip()]
-    return "\n".join(kept[-lines:]) or "(it said nothing)"

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from tfdistil.anchors.light import LightAnchor
+from tfdistil.anchors.naive import Majority, SecondText
 from tfdistil.anchors.word_features import shape, word_features
 from tfdistil.data.example import Example
 from tfdistil.data.readers.tags import repair_iob2
@@ -97,3 +98,38 @@ def test_pairs_have_none():
     pair = [Example(("a",), label=label, second=("b",)) for label in "xy"]
     with pytest.raises(RunError, match="no light anchor for pairs"):
         LightAnchor(TASKS["pair"].from_examples(pair), pair, 13)
+
+
+LABELS = ["no", "yes", "yes", "perhaps"]
+
+
+def _pairs(labels):
+    return [
+        Example((name, "ate"), label=label, second=("so", label))
+        for name, label in zip(NAMES, labels, strict=False)
+    ]
+
+
+def test_the_majority_reads_nothing():
+    train = _pairs(LABELS)
+    anchor = Majority(TASKS["pair"].from_examples(train), train, 13)
+    assert str(anchor) == "always yes, 50 % of train"
+    assert anchor.predict(_pairs(["no", "yes"])) == [Prediction(label="yes")] * 2
+    tied = Majority(TASKS["pair"].from_examples(train), _pairs(["b", "a", "b", "a"]), 13)
+    assert tied.label == "a"
+    tagged = [_sentence("Ada")]
+    with pytest.raises(RunError, match="for tags and slots there is light"):
+        Majority(TASKS["tags"].from_examples(tagged), tagged, 13)
+
+
+def test_the_second_text_alone():
+    train = _pairs(LABELS * 2)
+    task = TASKS["pair"].from_examples(train)
+    anchor = SecondText(task, train, 13)
+    assert str(anchor).startswith("the second text alone, TF-IDF")
+    assert [p.label for p in anchor.predict(train)] == LABELS * 2
+    others = [Example(("Zoe",), label="no", second=e.second) for e in train]
+    assert anchor.predict(others) == anchor.predict(train)  # the first text is not seen
+    single = [Example((word,), label=word) for word in ("good", "bad")]
+    with pytest.raises(RunError, match="for single texts there is light"):
+        SecondText(TASKS["classes"].from_examples(single), single, 13)

@@ -89,6 +89,27 @@ def test_the_vocabulary_is_the_longest_table(types, tmp_path):
     assert vocabulary_size(path) == 70
 
 
+def test_bytes_are_no_vocabulary(tmp_path):
+    """A table of all bytes may be longer than a small vocabulary, and ids below it."""
+    rng = np.random.default_rng(0)
+    words, of_bytes = (tf.constant(rng.normal(size=(n, 4)).astype(np.float32)) for n in (70, 256))
+
+    def function(ids, fingerprint):
+        features = tf.gather(of_bytes, tf.cast(fingerprint, tf.int32))
+        return {"y": tf.gather(words, ids) + features}
+
+    path = tmp_path / "m.tflite"
+    specs = (
+        tf.TensorSpec((1, 40), tf.int32, name="ids"),
+        tf.TensorSpec((1, 40), tf.uint8, name="fingerprint"),
+    )
+    path.write_bytes(convert(function, *specs))
+    assert vocabulary_size(path) == 70
+    (shape,) = shapes(open_interpreter(path), path)
+    inputs = random_inputs(shape, 70, rng)
+    assert inputs["ids"].max() < 70 < inputs["fingerprint"].max()
+
+
 def test_a_graph_without_a_table_has_the_least_vocabulary(tmp_path):
     path = tmp_path / "m.tflite"
     path.write_bytes(convert(lambda x: {"y": x * 2.0}, tf.TensorSpec((1, 3), name="x")))

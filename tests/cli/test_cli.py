@@ -158,7 +158,7 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
 @pytest.mark.parametrize(
     ("assignment", "says"),
     [
-        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, pqrnn"),
+        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, mixer, pqrnn"),
         ("models.student.widht=8", "models.student: unknown key 'widht'; besides those of every"),
         (
             "models.student.hidden_dim=0",
@@ -198,7 +198,7 @@ def test_what_a_schedule_asks_for_in_vain_is_found_before_training(tiny, capsys,
 def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=gru")
     assert error.endswith(
-        "models.student: unknown student 'gru'; the kinds are bilstm, pqrnn, transformer"
+        "models.student: unknown student 'gru'; the kinds are bilstm, mixer, pqrnn, transformer"
     )
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=bigru")
     assert "another recipe" not in error
@@ -269,12 +269,13 @@ def test_from_own_files_to_a_checked_recipe(task, data, tmp_path, monkeypatch, c
     assert re.search(r"^train +\d+", report, re.MULTILINE)
 
 
+@pytest.mark.parametrize("student", ["mixer", "pqrnn"])
 @pytest.mark.parametrize("task", FILES)
-def test_init_for_a_student_that_hashes(task, data, tmp_path, monkeypatch, capsys):
+def test_init_for_a_student_that_hashes(task, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     train = str(data / FILES[task][0])
     transfer = ["--transfer", str(data / "transfer/en.txt")] if task != "pair" else []
-    arguments = ["--task", task, "--train", train, *transfer, "--student", "pqrnn", "new.yaml"]
+    arguments = ["--task", task, "--train", train, *transfer, "--student", student, "new.yaml"]
     assert main(["init", *arguments]) == 0
     recipe = load_recipe("new.yaml")
     assert recipe.lineage("student") == ("student", "float")
@@ -286,7 +287,7 @@ def test_init_for_a_student_that_hashes(task, data, tmp_path, monkeypatch, capsy
     assert main(["data", "check", "new.yaml"]) == 0
 
 
-@pytest.mark.parametrize("student", ["bilstm", "pqrnn"])
+@pytest.mark.parametrize("student", ["bilstm", "mixer", "pqrnn"])
 @pytest.mark.parametrize("task", ["tags", "intent_slots"])
 def test_init_with_crf_heads(task, student, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -355,7 +356,7 @@ distill: [{name: joint, terms: [{loss: cross_entropy}]}]
     report = capsys.readouterr().out
     assert "broken lines: 2" in report
     assert "train.conll:1: " in report
-    assert re.search(r"test: \d+ sentences \(100\.0 %\) also occur in train", report)
+    assert re.search(r"test: \d+ sentences occur in train too \(100\.0 %\)", report)
     last = len(Path("train.conll").read_text("utf-8").splitlines())
     assert f"train.conll:{last}: " in report
 

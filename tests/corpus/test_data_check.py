@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tfdistil.corpus.check import check_recipe
+from tfdistil.corpus.loading import load_corpus
+from tfdistil.errors import RecipeError
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -49,6 +53,40 @@ def test_options_of_a_source_are_obeyed(data, tmp_path):
     assert report.splits[1].words == 4
 
 
+@pytest.mark.parametrize(
+    ("rows", "task", "says"),
+    [
+        ("anna\tB-PER\n", "intent_slots", r"train.conll:1: task intent_slots needs label"),
+        ("anna\tO\n\nsees\tO\n", "tags", "data.train has no label but 'O'"),
+    ],
+)
+def test_what_a_run_would_refuse_is_a_problem(rows, task, says, tmp_path):
+    (tmp_path / "train.conll").write_text(rows)
+    mine = recipe({"train": [{"path": "train.conll"}], "dev_fraction": 0.5}, task=task)
+    report = check_recipe(mine, tmp_path)
+    assert re.search(says, *report.problems)
+    assert not report.ok
+    if task == "tags":
+        with pytest.raises(RecipeError, match="has no label but"):
+            load_corpus(mine, tmp_path)
+
+
+@pytest.mark.parametrize(("dev", "spans"), [(True, 20), (False, 40)])
+def test_a_dev_set_too_small_to_choose_weights_by_is_a_warning(dev, spans, tmp_path):
+    """That of the file, or what a run takes from train; no reason to refuse it."""
+    name, city = "anna\tB-PER\nin\tO\n", "rome\tB-LOC\n"
+    rows = [f"{name}a{i}\tO\n{city}\n" for i in range(200)]
+    (tmp_path / "train.conll").write_text("".join(rows))
+    (tmp_path / "dev.conll").write_text("".join(rows[:10]))
+    sources = {"train": [{"path": "train.conll"}], "dev_fraction": 0.1}
+    mine = recipe(sources | ({"dev": [{"path": "dev.conll"}]} if dev else {}))
+    report = check_recipe(mine, tmp_path)
+    assert report.ok
+    assert f"warning: dev has {spans} spans, too few to choose weights by" in report.to_text()
+    found = load_corpus(mine, tmp_path).dev
+    assert sum(tag != "O" for example in found for tag in example.tags) == spans
+
+
 def test_the_demo_corpus_is_checked_too(tmp_path):
     demo = {"kind": "tags", "languages": ["en"], "train": 300, "dev": 5, "test": 5, "transfer": 9}
     report = check_recipe(recipe({"demo": demo}), tmp_path)
@@ -66,3 +104,54 @@ def test_word_pieces_are_counted_with_the_teachers_tokenizer(data, tmp_path):
     assert [s.fertility for s in check_recipe(mine, tmp_path).splits] == [None, None]
     scratch = check_recipe(recipe(data), tmp_path, True)  # has no tokenizer yet
     assert [split.fertility for split in scratch.splits] == [None, None]
+
+
+def text_recipe(sources):
+    return parse_recipe(
+        {
+            "task": "text",
+            "data": {"corpus": {"sources": sources}, "splitter": "whitespace"},
+            "models": {
+                "teacher": {"scratch": {}, "heads": {"logits": "mlm"}, "fine_tune": False},
+                "half": {"from": "teacher", "apply": ["keep_layers"]},
+            },
+            "distill": [{"name": "one", "student": "half", "terms": [{"loss": "hidden_cosine"}]}],
+            "deliver": {"half": {"checkpoint": True}},
+        }
+    )
+
+
+def test_the_text_of_a_corpus_is_read_and_counted(tmp_path):
+    (tmp_path / "one.txt").write_text("a b c\n\nd\na b c\n")
+    (tmp_path / "two.tsv").write_text("text\tx\ne f\t1\n")
+    sources = [
+        {"path": "one.txt", "language": "en"},
+        {
+            "path": "two.tsv",
+            "format": "table",
+            "language": "is",
+            "options": {"text": "text", "label": None},
+        },
+    ]
+    report = check_recipe(text_recipe(sources), tmp_path)
+    assert report.ok
+    (text,) = report.splits
+    assert (text.name, text.examples, text.words, text.duplicates) == ("corpus", 4, 9, None)
+    assert (text.lengths.minimum, text.lengths.median, text.lengths.maximum) == (1, 2, 3)
+    assert text.languages == {"en": 3, "is": 1}
+    assert "corpus      4      9    1       2    3    3           -" in report.to_text()
+
+
+def test_what_is_broken_in_a_corpus_is_listed(tmp_path):
+    (tmp_path / "one.txt").write_bytes(b"a b\n\xff\xfe\nc\n")
+    (tmp_path / "two.tsv").write_text("text\tx\ne f\t1\n")
+    sources = [
+        {"path": "one.txt"},
+        {"path": "two.tsv", "format": "table", "options": {"text": "other", "label": None}},
+    ]
+    report = check_recipe(text_recipe(sources), tmp_path)
+    assert not report.ok
+    first, second = report.problems
+    assert "one.txt:2: " in first
+    assert "no column 'other'" in second
+    assert report.splits[0].examples >= 2

@@ -5,19 +5,23 @@ from __future__ import annotations
 import io
 import json
 import random
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.corpus.text import samples
 from tfdistil.data.splits import sentence_key
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.runs.model_sharing import model_key
 from tfdistil.runs.run import open_run
+from tfdistil.shards.text import TextCorpus
 
 WORDS = {"en": ["the", "city", "is", "far", "away"], "es": ["la", "ciudad", "queda", "lejos"]}
 
@@ -65,6 +69,32 @@ def recipe(corpus=None, stages=(), **more):
 SECTIONS = {"sections": {"a": 0.5, "b": 0.5}, "held_out": 0.1, "test": 0.1}
 
 
+def of_text(folder, **corpus):
+    """A recipe of masked language models on nothing but the corpus."""
+    tree = {
+        "task": "text",
+        "data": {
+            "corpus": {
+                "sources": [{"path": f"{name}.txt", "language": name} for name in WORDS],
+                "held_out": 0.1,
+                "test": 0.1,
+                **corpus,
+            }
+        },
+        "models": {
+            "teacher": {
+                "scratch": {"layers": 1, "hidden_dim": 8, "vocabulary": 120, "pretrain": None},
+                "heads": {"logits": "mlm"},
+                "fine_tune": False,
+                "max_length": 16,
+            }
+        },
+        "distill": [],
+        "deliver": {"teacher": {"checkpoint": True}},
+    }
+    return parse_recipe(tree)
+
+
 def test_the_sets_of_a_corpus(folder):
     corpus = load_corpus(recipe(SECTIONS), folder)
     assert list(corpus.text) == [
@@ -102,6 +132,7 @@ def test_no_corpus_no_sets(folder):
         ({"sections": {"a/b": 0.4}}, "a name has 1 to 50 letters"),
         ({"held_out": 0.5, "test": 0.5}, "leave nothing to train on"),
         ({"balance": {"more": "en", "less": "is", "ratio": 100}}, "balance names 'is'"),
+        ({"balance": {"more": "en", "less": "en", "ratio": 100}}, "balance names 'en' twice"),
         ({"balance": {"more": "en", "less": "es", "ratio": 0}}, "greater than 0"),
         ({"sources": []}, "at least 1 item"),
         ({"shards": 3}, "shards"),
@@ -178,3 +209,34 @@ def test_runs_of_another_corpus_share_no_model(folder):
     (folder / "es.txt").write_text("otra ciudad\n", encoding="utf-8")
     keys.append(model_key(given, "teacher", load_corpus(given, folder), folder))
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_sets_to_score_on_are_sampled_in_one_reading(folder, monkeypatch):
+    """Evenly: each line of a part is as likely as another; and the files are gone through once."""
+    corpus = load_corpus(recipe(SECTIONS | {"held_out": 0.3, "test": 0.3}), folder)
+    parts = [corpus.text["corpus_held_out"], corpus.text["corpus_test"]]
+    lines = [[e.source for e in part] for part in parts]
+    readings, read = [], TextCorpus.lines
+    monkeypatch.setattr(TextCorpus, "lines", lambda self: readings.append(1) or read(self))
+    drawn = Counter(
+        example.source for seed in range(400) for of in samples(parts, 20, seed) for example in of
+    )
+    assert len(readings) == 400
+    for own in lines:
+        counts = np.array([drawn[source] for source in own])
+        assert counts.sum() == 400 * 20
+        share = 20 / len(own)
+        np.testing.assert_allclose(counts / 400, share, atol=5 * np.sqrt(share / 400))
+    assert [len(of) for of in samples(parts, 10_000, 1)] == [len(own) for own in lines]
+
+
+def test_a_run_on_text_reads_what_it_scores_once(folder, monkeypatch):
+    """However many sets and models are scored."""
+    given = of_text(folder)
+    readings, read = [], TextCorpus.lines
+    monkeypatch.setattr(TextCorpus, "lines", lambda self: readings.append(1) or read(self))
+    corpus = load_corpus(given, folder)
+    assert len(readings) == 1
+    assert corpus.dev
+    assert corpus.test
+    assert all(isinstance(of, tuple) for of in corpus.score_sets().values())

@@ -53,7 +53,7 @@ def test_the_text_shows_it_all(tmp_path: Path):
     assert ["PER", "2", "1"] in lines
     assert ["LOC", "0", "1"] in lines
     assert "test: not in train, each is a miss in every score: LOC" in text
-    assert "test: 1 sentences (50.0 %) also occur in train" in text
+    assert "test: 1 sentence occurs in train too (50.0 %)" in text
     assert "broken lines: 2\n" in text
     assert all(problem in text for problem in report.problems)
     assert all(len(line) == len(line.rstrip()) for line in text.splitlines())

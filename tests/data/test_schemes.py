@@ -102,6 +102,50 @@ def test_repair_goes_by_beginnings(tmp_path):
     assert found.counts == {"repaired_tags": 1}
 
 
+def test_a_file_of_words_labels_gives_spans_of_one_word(tmp_path):
+    (tmp_path / "a.conll").write_text("# ADJ\nAnn\tPROPN\nruns\tVERB\n.\tO\n\n#\tSYM\n")
+    first, second = read(tmp_path / "a.conll", "conll", scheme="words").examples
+    assert first.tags == ("B-PROPN", "B-VERB", "O")
+    assert (second.words, second.tags) == (("#",), ("B-SYM",))
+    (tmp_path / "a.jsonl").write_text('{"words": ["I", "run"], "tags": ["I", "B-x"]}\n')
+    (example,) = read(tmp_path / "a.jsonl", "jsonl_words", scheme="words").examples
+    assert example.tags == ("B-I", "B-B-x")
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "says"),
+    [
+        ("a\tDET\nb\t\nc\tX\n", 2, "'' is no label of a word: it is empty or has"),
+        ("a\tDET\nb\tNOUN sg\n", 2, "'NOUN sg' is no label of a word: it is empty or has"),
+        ("New\tB-LOC\nYork\tI-LOC\n", 2, "I-LOC after B-LOC is a span of IOB2; leave out"),
+        ("in\tO\nthe\tI-LOC\nUSA\tI-LOC\n", 3, "I-LOC after I-LOC is a span of IOB2"),
+    ],
+)
+def test_what_is_no_label_of_a_word_names_its_line(tmp_path, rows, line, says):
+    (tmp_path / "a.conll").write_text(rows)
+    with pytest.raises(DataError, match=says) as caught:
+        read(tmp_path / "a.conll", "conll", scheme="words")
+    assert caught.value.line == line
+
+
+def test_labels_that_look_like_marks_may_stand_alone(tmp_path):
+    (tmp_path / "a.conll").write_text("a\tI-x\nb\tB-x\nc\tI-y\nd\tE-x\ne\to\nf\tI\n")
+    (example,) = read(tmp_path / "a.conll", "conll", scheme="words").examples
+    assert example.tags == ("B-I-x", "B-B-x", "B-I-y", "B-E-x", "B-o", "B-I")
+
+
+def test_labels_of_words_need_no_repair(tmp_path):
+    (tmp_path / "a.conll").write_text("a\tDET\n")
+    with pytest.raises(DataError, match="repair: iob2 is for spans of several words"):
+        read(tmp_path / "a.conll", "conll", scheme="words", repair="iob2")
+
+
+def test_labels_of_words_are_no_iob2_and_the_error_says_so(tmp_path):
+    (tmp_path / "a.conll").write_text("Ann PROPN\n")
+    with pytest.raises(DataError, match=r"holds 'PROPN', which is no IOB2 tag .* `scheme: words`"):
+        read(tmp_path / "a.conll", "conll")
+
+
 def test_a_file_in_iobes_is_no_iob2_and_the_error_says_so(tmp_path):
     (tmp_path / "a.conll").write_text(GOOD)
     with pytest.raises(DataError, match=r"holds 'E-PER', which is no IOB2 tag .* `scheme: iobes`"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tfdistil.data.source import load
+from tfdistil.data.readers import guess_format
+from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError
 
@@ -42,9 +44,44 @@ def test_well_known_sets(path: str, options: dict, shared_data: Path):
 
 
 @pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ("Rome\tI-LOC\nand\tO\n", {}),
+        ("Rome\tS-LOC\nNew\tB-LOC\nYork\tE-LOC\n", {"scheme": "iobes"}),
+        ("a NN B-NP O\nRome NP I-NP B-LOC\n", {}),
+        ("a NN B-NP B-LOC x\n", {"options": {"tag": 3}}),
+        ("Rome\tB-LOC\n" * 9 + "\nOslo\n", {"options": {"tag": 1}}),
+    ],
+    ids=["IOB1", "IOBES", "chunks", "chunks and more", "a broken line"],
+)
+def test_columns_of_tags(rows: str, found: dict, tmp_path: Path):
+    path = tmp_path / "a.conll"
+    path.write_text(rows)
+    source = suggest(path)
+    assert source == Source(path, "conll", **found)
+    assert load([replace(source, repair="iob2")], errors="collect").examples
+
+
+@pytest.mark.parametrize("rows", ["a NN B-NP O\nRome NP I-NP I-LOC\n", "Rome NP S-LOC\n"])
+def test_text_that_ends_in_tags_of_another_scheme_is_columns(rows: str, tmp_path: Path):
+    (tmp_path / "a.txt").write_text(rows)
+    assert guess_format(tmp_path / "a.txt") == "conll"
+
+
+def test_utf_16_is_named(tmp_path: Path):
+    (tmp_path / "a.conll").write_text("a\tO\n", "utf-16")
+    with pytest.raises(DataError, match="UTF-16"):
+        suggest(tmp_path / "a.conll")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "says"),
     [
         ("a.conll", "a\tNN\nb\tVB\n", "set `tag`"),
+        ("a.conll", "a\tO\nb\tB_PER\n", r"a row is \['b', 'B_PER'\]"),
+        ("a.conll", "a O\nb O\n", "no column has spans"),
+        ("a.conll", "# text = a\n", "comments alone"),
+        ("a.conll", "\n \n", "empty"),
         ("a.tsv", "x\ty\tz\n1\t2\t3\n", "set `text` and `label`"),
         ("a.jsonl", '{"x": 1}\n', "set `text` and `label`"),
         ("a.xyz", "a b c\n", "cannot tell the format"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ pytest.importorskip("jax")
 pytestmark = pytest.mark.slow
 
 
+@functools.cache
 def losses(backend: str, precision: str) -> list[dict[str, float]]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.distill.train_on_backend", backend, precision],
@@ -40,6 +42,7 @@ def test_twenty_losses_agree():
     assert sums[-3:].mean() < sums[:3].mean()
 
 
+@pytest.mark.long
 def test_bfloat16_learns_as_much_on_both():
     """Mixed precision rounds differently on each, so that losses agree to a hundredth."""
     found = [losses(backend, "bfloat16") for backend in ("tensorflow", "jax")]
@@ -48,3 +51,28 @@ def test_bfloat16_learns_as_much_on_both():
     exact = losses("tensorflow", "float32")
     assert found[0][0]["loss"] != exact[0]["loss"]
     assert found[0][-1]["loss"] == pytest.approx(exact[-1]["loss"], rel=0.02)
+
+
+def test_updates_of_several_batches_on_jax():
+    """The tests of them again, in a process with the other backend."""
+    file = "tests/distill/test_accumulation.py"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-v",
+            "-p",
+            "no:cacheprovider",
+            file,
+            "-k",
+            "of_four and (words or uncertainty)",
+        ],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "2 passed" in done.stdout

@@ -124,3 +124,56 @@ def test_each_hidden_word_of_a_text_in_several_windows_is_guessed_once(
         scores = np.array(prediction.tag_scores)
         assert (scores[places] < 1).all()
         assert (np.delete(scores, places) == 1).all()
+
+
+def bits_of(model, featurizer, *words):
+    text = Example(words)
+    predictor = ClozePredictor(model, featurizer, Text(), "logits")
+    rows = encode_rows([text], featurizer, None)
+    (found,) = predictor.predict(rows)
+    return found, predictor.score(rows, [text])["bits_per_byte"]
+
+
+@pytest.mark.parametrize("size", [16, 127, 128, 129, 5000])
+def test_an_unknown_word_of_any_length_costs_eight_bits_a_byte(language_model, featurizer, size):
+    """2^-1024 is no float any more, and 128 bytes are as many bits."""
+    word = "q" * size
+    assert featurizer.pieces([word])[word] == (UNKNOWN,)
+    ((_, log_p),) = by_hand(language_model, featurizer, [word]).values()
+    found, score = bits_of(language_model, featurizer, word)
+    assert found.tags != (word,)
+    assert score == pytest.approx((8 * size - log_p / np.log(2)) / size, rel=1e-5)
+
+
+def test_a_word_of_many_pieces_has_the_bits_of_all_of_them(language_model, featurizer):
+    """Together they have a probability that is no float."""
+    long = type(featurizer).from_tokenizer(featurizer.tokenizer, 64)
+    word = "s" + "un" * 30
+    assert len(long.pieces([word])[word]) == 61
+    bias = [w for w in language_model.mlm.weights if len(w.shape) == 1][-1]
+    bias.assign(np.array(bias) + 60.0 * (np.arange(bias.shape[0]) == UNKNOWN))
+    ((_, log_p),) = by_hand(language_model, long, [word]).values()
+    assert np.exp(log_p) == 0
+    _, score = bits_of(language_model, long, word)
+    assert score == pytest.approx(-log_p / np.log(2) / len(word), rel=1e-5)
+
+
+def test_a_word_longer_than_a_window_is_never_guessed_and_costs_its_bytes(
+    language_model, featurizer
+):
+    """What the window cuts off would be free otherwise."""
+    short = type(featurizer).from_tokenizer(featurizer.tokenizer, 12)
+    word = "s" + "un" * 6  # of 13 pieces, three more than fit
+    pieces = short.pieces([word])[word]
+    assert (len(pieces), short.budget) == (13, 10)
+    ids = np.full((1, 12), MASK, np.int32)
+    ids[0, [0, -1]] = featurizer.cls, featurizer.sep
+    logits = np.array(
+        language_model({"input_ids": ids, "attention_mask": np.ones_like(ids)})["logits/mlm"][0],
+        np.float64,
+    )
+    log_q = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    inside = -log_q[range(1, 11), pieces[:10]].sum() / np.log(2)
+    found, score = bits_of(language_model, short, word)
+    assert found.tags != (word,)
+    assert score == pytest.approx((inside + 8 * 13) / 13, rel=1e-5)

@@ -12,7 +12,7 @@ from tfdistil.recipe.schema.stages import NoiseSpec, StageSpec, TermSpec
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 HASHES = ProjectionFeaturizer(ProjectionSpec(families=(("murmur", 32),)), 12)
-NO_MASK = SimpleNamespace(kind="subwords", tokenizer=SimpleNamespace(token_to_id=lambda name: None))
+NO_MASK = SimpleNamespace(kind="subwords", tokenizer=SimpleNamespace(), mask=None)
 
 
 def spec(*kinds) -> list[NoiseSpec]:

@@ -47,8 +47,8 @@ def distiller(model, precision, loss="cross_entropy", head="labels"):
     return made
 
 
-def gradients(model, precision, **terms):
-    made, data = distiller(model, precision, **terms), inputs()
+def gradients(model, precision, data=None, **terms):
+    made, data = distiller(model, precision, **terms), data or inputs()
     with tf.GradientTape() as tape:
         loss = made.compute_loss(x=data, y_pred=made(data, training=True))
     assert loss.dtype == "float32"
@@ -77,7 +77,10 @@ def test_the_layers_really_compute_in_bfloat16_and_heads_do_not():
     with computing_in(model, "bfloat16"):
         mixed = model(data)
     assert {mixed[name].dtype for name in ("hidden/0", "hidden/1", "hidden")} == {tf.bfloat16}
-    assert mixed["logits/tags"].dtype == tf.float32
+    scores = mixed["logits/tags"]
+    assert scores.dtype == tf.float32
+    # Computed in bfloat16 and cast, all of them would be numbers that bfloat16 has.
+    assert not np.array_equal(scores, tf.cast(tf.cast(scores, tf.bfloat16), tf.float32))
     assert {value.dtype for value in in_float32(mixed).values()} == {tf.float32}
     apart = np.abs(np.asarray(mixed["logits/tags"]) - np.asarray(exact["logits/tags"])).max()
     assert 0 < apart < 0.02
@@ -104,6 +107,32 @@ def test_gradients_point_where_those_of_float32_do(heads, loss):
     cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
     assert cosine > 0.999
     assert np.linalg.norm(other) == pytest.approx(np.linalg.norm(one), rel=0.02)
+
+
+def rows(name, count, length):
+    """A batch of as many pieces as one has in training."""
+    given = batch("bilstm" if name == "encoder" else name, [length] * count, length, seed=2)
+    ones = given["attention_mask"]
+    tokens = np.tile(np.arange(length, dtype=np.int32), (count, 1))
+    gold = np.random.default_rng(2).integers(0, 5, (count, length)).astype(np.int32)
+    rest = {"token_type_ids": ones, "tokens": tokens, "token_mask": ones, "target/tags": gold}
+    return {"train": {**given, **rest}}
+
+
+@pytest.mark.parametrize("name", ["encoder", *READ_PIECES])
+def test_sums_over_thousands_of_pieces_keep_what_is_added_to_them(name):
+    """A sum in bfloat16 stops growing; those of biases lost up to half of a gradient."""
+    model = encoder(heads=("labels",)) if name == "encoder" else make(name, "tags")
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.Dropout):
+            layer.rate = 0.0
+    data = rows(name, 256, 16)
+    exact, mixed = (gradients(model, precision, data) for precision in ("float32", "bfloat16"))
+    for weight, one, other in zip(model.trainable_weights, exact, mixed, strict=True):
+        # That of a key's bias is 0 but for rounding: it moves all scores of a query alike.
+        if one is not None and not weight.path.endswith("key/bias"):
+            one, other = tf.convert_to_tensor(one), tf.convert_to_tensor(other)
+            assert tf.norm(one - other) < 0.03 * tf.norm(one), weight.path
 
 
 def test_an_error_inside_leaves_the_precision_as_it_was():

@@ -456,7 +456,7 @@ def term(**options) -> list[TermSpec]:
             {"teacher": "student"},
             "stage 'joint': term logit_mse.tags.train+transfer reads 'logits/tags' off 'student'",
         ),
-        ({"precision": "bfloat16"}, "precision: bfloat16: 'student' trains in float32"),
+        ({"precision": "bfloat16"}, "precision: bfloat16: this model trains in float32"),
         ({"noise": ["spelling"]}, "stage 'joint': noise: spelling: the student does not hash"),
         ({"noise": ["fog"]}, "stage 'joint': noise: unknown noise 'fog'"),
         (

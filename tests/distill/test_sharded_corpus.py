@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.masking import mask_piece, mask_pieces, piece_counts
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.schedule import Schedule
-from tfdistil.distill.sets import Shelf, encode_set
+from tfdistil.distill.sets import Shelf, count_set, encode_set
 from tfdistil.distill.signals import LiveSignals, load_signals, store_signals
 from tfdistil.distill.streams import RowStream, StreamBatches
 from tfdistil.encoders import scratch_encoder
@@ -126,6 +127,63 @@ def test_pieces_of_rows_are_counted_as_those_of_the_text(corpus, make_encoder, t
     of_rows[[featurizer.cls, featurizer.sep]] = 0
     np.testing.assert_array_equal(of_rows, of_text)
     assert of_text.sum() > 1000
+
+
+class Reads:
+    """How often the text of a corpus is gone through from here on."""
+
+    def __init__(self, monkeypatch):
+        self.number, lines = 0, TextCorpus.lines
+
+        def counted(corpus):
+            self.number += 1
+            return lines(corpus)
+
+        monkeypatch.setattr(TextCorpus, "lines", counted)
+
+
+@pytest.mark.parametrize("name", ["corpus", "corpus_held_out"])
+def test_pieces_are_counted_in_the_shards_once(corpus, make_encoder, tmp_path, monkeypatch, name):
+    featurizer, part, bars = make_encoder().featurizer, TextPart(corpus, name), []
+
+    def counter(what, total):
+        bars.append(what)
+        return lambda done: bars.append(done / total)
+
+    shelf = Shelf(tmp_path / "cache", counter)
+    expected = piece_counts(featurizer, (e.words for e in part))
+    encode_set(part, featurizer, None, shelf)
+    reads = Reads(monkeypatch)
+    bars.clear()
+    for _ in range(2):
+        counts = count_set(part, featurizer, shelf)
+        counts[[featurizer.cls, featurizer.sep]] = 0
+        np.testing.assert_array_equal(counts, expected)
+        assert bars == [f"counts of the pieces of {name}", 1]
+    (kept,) = (tmp_path / "cache").glob(f"corpus-*/{name}.counts.npy")
+    for damaged in (kept.read_bytes()[:-8], b"", b"PK", _saved(expected), _saved(expected * 1.0)):
+        kept.write_bytes(damaged)
+        np.testing.assert_array_equal(count_set(part, featurizer, shelf)[5:], expected[5:])
+    assert len(bars) == 12
+    assert reads.number == 0
+
+
+def _saved(array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def test_smoothing_reads_no_text_again(corpus, make_encoder, task, tmp_path, monkeypatch):
+    models = {"encoder": make_encoder()}
+    sets = {name: TextPart(corpus, name) for name in ("corpus", "corpus_held_out")}
+    schedule = Schedule(models, sets, task, tmp_path, seed=3)
+    batch = schedule.rows("encoder", "corpus").inputs(np.arange(8))
+    (mask,) = schedule.check(stage()).noise.training
+    reads = Reads(monkeypatch)
+    masked = mask(batch, [], np.random.default_rng(1))
+    assert (masked["target/mlm"] >= 0).any()
+    assert reads.number == 0
 
 
 def test_signals_are_stored_for_shards(corpus, make_encoder, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from tfdistil.data.example import Example
 from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.word_dropout import word_dropout
+from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 TEXTS = [
@@ -76,3 +77,17 @@ def test_each_draw_is_another(make_featurizer):
     transform, generator = word_dropout(featurizer, (), 0.5), np.random.default_rng(1)
     found = {str(transform(before, words, generator)["input_ids"].tolist()) for _ in range(20)}
     assert len(found) > 5
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.3, 1.0])
+def test_pieces_and_hashes_are_hidden_together(make_featurizer, probability):
+    pieces = make_featurizer("pieces", max_length=18)
+    both = HashedSubwordFeaturizer(pieces, ProjectionSpec(families=(("murmur", 32),)))
+    _, _, _, before, after = made(both, probability)
+    *_, alone = made(pieces, probability)
+    np.testing.assert_array_equal(after["input_ids"], alone["input_ids"])
+    hidden = before["input_ids"] != after["input_ids"]
+    assert (after["fingerprint"][hidden] == both.spec.padding).all()
+    np.testing.assert_array_equal(after["fingerprint"][~hidden], before["fingerprint"][~hidden])
+    assert hidden.any() == (probability > 0)
+    assert (before["fingerprint"][hidden] != both.spec.padding).any(axis=-1).all()

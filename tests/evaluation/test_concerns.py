@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
 from tfdistil.evaluation.concerns import ABOVE, ABOVE_ON_TEXT, Roles, concerns
 from tfdistil.tasks import TASKS, Prediction
@@ -85,3 +87,40 @@ def test_without_a_teacher_only_the_task_counts():
     assert told(baseline=80, student=60, file=60) == []
     (line,) = told(student=50)
     assert "has not learnt" in line
+
+
+def test_a_dev_set_too_small_to_choose_weights_by_is_told():
+    """Beside all else, and not of test; the numbers are those of a coin of 0.7, drawn here."""
+    found = {"student": {"test": right(80), "dev": right(80)[:20]}}
+    sets, roles = {"dev": EXAMPLES[:20], "test": EXAMPLES}, Roles(("student",), None, None)
+    (line,) = concerns(TASK, sets, found, "test", roles)
+    assert line.startswith("Dev has 20 texts, too few to choose weights by")
+    drawn = np.random.default_rng(1).binomial(20, 0.7, 200_000) / 20
+    assert f"the standard error is {100 * drawn.std():.1f} points" in line
+    assert "data.dev_fraction" in line
+
+
+@pytest.mark.parametrize(
+    ("example", "unit"),
+    [
+        (Example(("a", "b", "c"), tags=("B-x", "I-x", "B-x")), (2, "spans")),
+        (Example(("a", "b"), tags=("B-x", "B-x"), label="go"), (1, "texts")),
+        (Example(("a",), label="go"), (1, "texts")),
+    ],
+)
+def test_what_scores_are_made_of_counts(example, unit):
+    """Texts where they have a label, else spans; enough is an error of 3.25 points at 70."""
+    each, name = unit
+    enough = next(n for n in range(1, 1000) if 100 * np.sqrt(0.7 * 0.3 / n) <= 3.245)
+    fewest = -(-enough // each)
+    assert too_few_to_choose([example] * fewest) is None
+    told = too_few_to_choose([example] * (fewest - 1))
+    assert told is not None
+    assert f"dev has {each * (fewest - 1)} {name}, too few" in told
+
+
+def test_dev_sets_without_spans_or_without_labels():
+    assert too_few_to_choose([Example(("a",))]) is None
+    assert too_few_to_choose([]) is None
+    assert "dev has 0 spans" in str(too_few_to_choose([Example(("a",), tags=("O",))]))
+    assert "dev has 1 span," in str(too_few_to_choose([Example(("a",), tags=("B-x",))]))

@@ -93,3 +93,28 @@ def test_against_a_light_model_of_the_same_labels(make_run, capsys):
     assert "student.tflite against light: a CRF on affixes and shapes, TF-IDF" in table
     cells = rows(table)["dev"]
     assert float(cells[1]) < float(cells[2]) == 100.0
+
+
+def test_a_set_in_two_languages_has_a_row_for_each(make_run):
+    languages = "data.demo.languages=[en, de]"
+    wrong = set(range(5))
+    found = rows(over_sentences([make_run("one", wrong, languages)], ["teacher"]))
+    corpus = load_corpus(load_recipe(TINY, [languages]))
+    for name in ("dev", "test"):
+        spoken = [example.language for example in getattr(corpus, name)]
+        for code in ("de", "en"):
+            right = [i not in wrong or name == "test" for i, s in enumerate(spoken) if s == code]
+            assert found[f"{name}, {code}"][0] == str(len(right))
+            assert float(found[f"{name}, {code}"][2]) == pytest.approx(
+                100 * sum(right) / len(right), abs=0.05
+            )
+    one = rows(over_sentences([make_run("two", wrong)], ["teacher"]))
+    assert [name for name in one if "," in name] == []
+
+
+def test_anchors_refuse_what_they_are_not_for(make_run, capsys):
+    run = str(make_run("one", set()))
+    assert main(["compare", run, "--against", "majority"]) == 2
+    assert "for tags and slots there is light" in capsys.readouterr().err
+    assert main(["compare", run, "--against", "second"]) == 2
+    assert "for single texts there is light" in capsys.readouterr().err

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
 
 import keras
 import numpy as np
@@ -12,8 +15,9 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 
 from tfdistil.errors import ExportError
-from tfdistil.exporting import convert as convert_module
 from tfdistil.exporting.convert import Entry, convert
+from tfdistil.exporting.convert_worker import KEPT
+from tfdistil.exporting.converter import Converter
 from tfdistil.exporting.inspect import Inspection, inspect_model
 from tfdistil.exporting.quantize import calibration_batches
 from tfdistil.exporting.slim import ALIGNMENT, slim
@@ -99,13 +103,87 @@ def test_an_operator_outside_the_built_in_set_fails_with_its_name(model):
         convert(model, {"one": bad}, "none")
 
 
-def test_a_crash_of_the_converter_is_an_error_with_its_last_words():
+def test_a_crash_of_the_converter_is_an_error_with_its_last_words(tmp_path):
     script = (
         "import os, signal, sys; print('calibrating', file=sys.stderr, flush=True); "
         "os.kill(os.getpid(), signal.SIGSEGV)"
     )
     with pytest.raises(ExportError, match=r"was ended by signal SIGSEGV:\ncalibrating"):
-        convert_module._run([sys.executable, "-c", script])
+        Converter([sys.executable, "-c", script]).run(tmp_path / "job.json")
+
+
+WORKER = """
+import os, sys
+for line in sys.stdin:
+    path = line.strip()
+    if path.endswith("crash"):
+        os.abort()
+    open(path, "a").write(str(os.getpid()))
+    if path.endswith("large"):
+        print("last", flush=True)
+        sys.exit()
+    print("next", flush=True)
+"""
+
+
+def test_the_process_is_kept_until_it_ends(tmp_path):
+    converter = Converter([sys.executable, "-c", WORKER])
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    converter.run(first)
+    converter.run(second)
+    assert first.read_text() == second.read_text()
+    with pytest.raises(ExportError, match="was ended by signal SIGABRT"):
+        converter.run(tmp_path / "crash")
+    converter.run(third)
+    assert third.read_text() != first.read_text()
+    os.kill(int(third.read_text()), signal.SIGKILL)  # by somebody else, between two jobs
+    time.sleep(0.1)
+    converter.run(first)
+    converter.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first.read_text()[len(second.read_text()) :]), 0)
+
+
+def test_one_that_takes_no_more_is_replaced_before_it_has_ended(tmp_path):
+    converter = Converter([sys.executable, "-c", WORKER])
+    for n in range(3):
+        converter.run(tmp_path / f"{n}large")
+    pids = {(tmp_path / f"{n}large").read_text() for n in range(3)}
+    converter.run(tmp_path / "small")
+    assert len(pids | {(tmp_path / "small").read_text()}) == 4
+    converter.close()
+
+
+@pytest.mark.slow
+def test_the_process_is_kept_however_large_the_one_that_started_it(model, monkeypatch):
+    """A child's maximum in getrusage begins with its parent's; what it has itself counts."""
+    np.ones(KEPT // 8 + 2**24)
+    converter = Converter()
+    monkeypatch.setattr("tfdistil.exporting.convert._CONVERTER", converter)
+    first, second = (convert(model, {"one": entry(model, 1)}, "none") for _ in range(2))
+    assert first == second
+    assert converter._process.poll() is None
+    converter.close()
+
+
+def test_ctrl_c_ends_the_process(tmp_path):
+    converter = Converter(
+        [
+            sys.executable,
+            "-c",
+            "import os, sys, time; input(); print(os.getpid(), flush=True); time.sleep(60)",
+        ]
+    )
+    converter.run(tmp_path / "a")  # the line is taken for an answer
+    process = converter._process
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            converter.run(tmp_path / "b")
+    finally:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_calibration_batches_hold_the_same_rows_for_every_signature():

@@ -24,6 +24,7 @@ from tests.fuzz.campaign import LONG
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU times in /proc"),
 ]
 
@@ -234,7 +235,7 @@ def contents(folder: Path) -> dict[str, Any]:
 
 
 RECIPES = {"gradual": GRADUAL, "quantized": QUANTIZED} if LONG else {"gradual": GRADUAL}
-TURNS, KILLS = (5, 5) if LONG else (1, 4)
+TURNS, KILLS = (5, 5) if LONG else (1, 2)
 """Folders, and how often the run in each is killed before it may end."""
 
 

@@ -30,6 +30,13 @@ SCRATCH = (
     "heads: {{logits: {kind}}}, max_length: 48}}"
 )
 
+JOINT = """
+task: intent_slots
+data: {{demo: {{kind: intent_slots, languages: [en], train: 40, dev: 8, test: 5, transfer: 20}}}}
+models: {{teacher: {}, student: {{kind: bilstm, hidden_dim: 4, embedding: {{dim: 4}}}}}}
+distill: [{{name: one, terms: [{{loss: soft_cross_entropy, teacher_head: {}, stream: transfer}}]}}]
+"""
+
 
 def recipe(teacher: str, kind: str):
     loss = {"crf": "token_marginals", "linear": "soft_cross_entropy"}[kind]
@@ -68,7 +75,7 @@ def test_another_kind_is_refused(saved, tmp_path):
             check(teacher, other, tmp_path / "run")
     else:
         with pytest.raises(
-            RecipeError, match="has no trained crf of head tags, and with fine_tune"
+            RecipeError, match="has no trained crf of head tags, and nothing here trains it"
         ):
             check(teacher, other, tmp_path / "run")
         check(teacher.replace("fine_tune: false, ", ""), other, tmp_path / "tuned")
@@ -82,3 +89,20 @@ def test_new_heads_may_be_there_where_nothing_reads_them(saved, tmp_path):
         YAML().load(text.replace("kind: bilstm", "kind: bilstm, projection: true"))
     )
     check_stages(Run(RunFolder(tmp_path / "run", parsed), load_corpus(parsed), Screen()))
+
+
+def test_a_teacher_may_have_new_heads_beside_those_that_are_read(tmp_path):
+    made = parse_recipe(YAML().load(JOINT.format(SCRATCH.format(kind="linear"), "logits")))
+    models = Models(made, load_corpus(made), Path())
+    save_checkpoint(models["teacher"], models.corpus.task, tmp_path / "saved")
+    teacher = f"{{checkpoint: {tmp_path / 'saved'}, fine_tune: false, heads: [logits, more]}}"
+    for head in ("logits", "more"):
+        parsed = parse_recipe(YAML().load(JOINT.format(teacher, head)))
+        work = Run(RunFolder(tmp_path / head, parsed), load_corpus(parsed), Screen())
+        if head == "logits":
+            check_stages(work)
+        else:
+            with pytest.raises(
+                RecipeError, match="has no trained head more/slots, head more/intent, and nothing"
+            ):
+                check_stages(work)

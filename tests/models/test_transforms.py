@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 from tokenizers import Tokenizer
+from tokenizers.models import Unigram
+from tokenizers.pre_tokenizers import Metaspace
 
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.distill.masking import mask_piece
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
@@ -38,7 +41,12 @@ distill:
   - {name: one, terms: [{loss: cross_entropy}]}
   - {name: two, student: other, teacher: null, terms: [{loss: cross_entropy}]}
 """
-OPTIONS = {"quantize": {}, "keep_layers": {}, "reduce_vocabulary": {"language": "de"}}
+OPTIONS = {
+    "quantize": {},
+    "keep_layers": {},
+    "reduce_vocabulary": {"language": "de"},
+    "new_vocabulary": {"vocabulary": 300},
+}
 
 
 def models(other="{from: teacher}", teacher: str | None = None) -> Models:
@@ -142,6 +150,57 @@ def test_a_reduced_vocabulary_says_the_same_of_what_it_can_spell(made):
         np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-5)
 
 
+def test_the_layers_stay_under_a_new_vocabulary(made):
+    """What a piece begins as, from the two tables by hand."""
+    before = with_mlm_head(made["teacher"], 3)
+    before.model.mlm.bias.assign(np.arange(400))
+    after = apply_transform("new_vocabulary", before, made.corpus, {"vocabulary": 300})
+    old, new = (record.featurizer.tokenizer for record in (before, after))
+    assert after.model.config.vocabulary == new.get_vocab_size() == 300
+    assert after.facts == {"pieces": 300, "teacher_pieces": 400}
+    was, became = (np.asarray(record.model.word_embeddings) for record in (before, after))
+    spelled = 0
+    for piece, row in new.get_vocab().items():
+        if old.token_to_id(piece) is not None:
+            np.testing.assert_array_equal(became[row], was[old.token_to_id(piece)])
+        elif not piece.startswith("##") and piece.islower():
+            ids = old.encode(piece, add_special_tokens=False).ids
+            np.testing.assert_allclose(became[row], was[ids].mean(axis=0), atol=1e-6)
+            spelled += 1
+    assert spelled > 3
+    assert not np.asarray(after.model.mlm.bias).any()
+    rows = {id(v) for v in (*before.model.vocabulary_weights, *after.model.vocabulary_weights)}
+    for mine, theirs in zip(after.model.weights, before.model.weights, strict=True):
+        if id(mine) not in rows:
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_new_vocabulary_finds_special_pieces_by_what_they_do(made):
+    """``[CLS]`` of the new pieces begins as what the old ones put in front of a text."""
+    teacher = made["teacher"]
+    names = {"cls_token": "<s>", "sep_token": "</s>", "mask_token": "<hidden>"}
+    text = teacher.featurizer.tokenizer.to_str()
+    for key, name in names.items():
+        text = text.replace(f"[{key.removesuffix('_token').upper()}]", name)
+    featurizer = SubwordFeaturizer.from_tokenizer(Tokenizer.from_str(text), 32, names=names)
+    record = replace(teacher, featurizer=featurizer)
+    after = apply_transform("new_vocabulary", record, made.corpus, {"vocabulary": 300})
+    was, became = (np.asarray(r.model.word_embeddings) for r in (record, after))
+    for role in ("cls", "sep", "pad", "unk", "mask"):
+        new, old = (getattr(r.featurizer, role) for r in (after, record))
+        np.testing.assert_array_equal(became[new], was[old])
+    assert after.featurizer.mask == after.featurizer.tokenizer.token_to_id("[MASK]")
+    assert record.featurizer.mask == record.featurizer.tokenizer.token_to_id("<hidden>")
+
+
+def test_positions_that_begin_behind_the_padding_refuse_a_new_vocabulary(made):
+    config = made["teacher"].model.get_config()["config"]
+    config |= {"family": "roberta", "pad_id": 9, "max_positions": 50, "type_vocabulary": 0}
+    record = replace(made["teacher"], model=Encoder(config))
+    with pytest.raises(ValueError, match="reduce_vocabulary keeps it in its place"):
+        apply_transform("new_vocabulary", record, made.corpus, {})
+
+
 def test_special_pieces_stay_and_padding_is_renumbered(made):
     """A vocab.txt alone marks no piece as special, and [PAD] need not be the first."""
     teacher = made["teacher"]
@@ -166,7 +225,8 @@ def test_special_pieces_stay_and_padding_is_renumbered(made):
 def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path):
     """A tokenizer without template whose pieces are called otherwise, as ``models`` reads it."""
     teacher = made["teacher"]
-    usual = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+    roles = ("cls", "sep", "pad", "unk", "mask")
+    usual = {f"{role}_token": f"[{role.upper()}]" for role in roles}
     named = {key: f"<{key}>" for key in usual}
     text = teacher.featurizer.tokenizer.to_str()
     for key, name in usual.items():
@@ -186,6 +246,9 @@ def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path)
     before, after = signals(own["teacher"], words), signals(load_model(tmp_path / "new"), words)
     np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-5)
     assert special_token_names(tmp_path / "new").items() >= named.items()
+    hidden = german.featurizer.tokenizer.token_to_id("<mask_token>")
+    assert mask_piece(german.featurizer) == mask_piece(load_model(tmp_path / "new").featurizer)
+    assert mask_piece(german.featurizer) == hidden
     student = Models(
         own.recipe.model_copy(
             update={
@@ -196,6 +259,7 @@ def test_special_pieces_that_only_the_checkpoint_names_are_found(made, tmp_path)
         own.corpus,
         Path(),
     )["student"]
+    del named["mask_token"]  # nothing is hidden from a student, whose pieces are those that occur
     assert student.featurizer.special_names() == named
 
 
@@ -273,6 +337,11 @@ def test_the_masked_language_head_is_cut_with_the_table(made):
         ("{from: teacher, apply: [keep_layers, quantize]}", "other.apply.1: .* encoder cannot be"),
         ("{from: hashed, apply: [keep_layers]}", "keep_layers needs an encoder, .* a pqrnn"),
         ("{from: hashed, apply: [reduce_vocabulary]}", "reduce_vocabulary needs an encoder"),
+        ("{from: hashed, apply: [new_vocabulary]}", "new_vocabulary needs an encoder"),
+        (
+            "{from: teacher, apply: [{kind: new_vocabulary, vocabulary: 5}]}",
+            "vocabulary_size is 5",
+        ),
         (
             "{from: teacher, apply: [{kind: reduce_vocabulary, language: xx}]}",
             "no sentences of the language 'xx'",
@@ -308,3 +377,41 @@ def test_rates_of_dropout_stay_with_an_encoder(tmp_path):
     save_model(made["other"], made.corpus.task, tmp_path / "saved")
     for record in (made["teacher"], made["other"], load_model(tmp_path / "saved")):
         assert (record.model.embedding_dropout, record.model.head_dropout) == (0.5, 0.25)
+
+
+def test_lines_of_a_corpus_are_counted_whole_and_as_they_stand(tmp_path):
+    """A piece at the end of a line far longer than a row counts, and one inside of a written word.
+
+    A comma is a word of its own to the splitter and none to a Unigram tokenizer, which begins words
+    with a mark where there is a space.
+    """
+    lines = ["ab " * 60 + "zz", "ab,cd ab", "cd ef", "ab,cd"]
+    (tmp_path / "text.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    tree = YAML().load(RECIPE.replace("OTHER", "{from: teacher}"))
+    tree["data"]["corpus"] = {"sources": [{"path": "text.txt"}], "held_out": 0, "test": 0}
+    tree["data"]["demo"] |= {"train": 2, "transfer": 1}
+    recipe = parse_recipe(tree)
+    corpus = replace(load_corpus(recipe, tmp_path), train=(), transfer=())
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "▁", *"abcdefz,"]
+    pieces += ["▁ab", "cd", "▁cd", "▁ef", "▁zz", "▁,", "ab"]
+    tokenizer = Tokenizer(
+        Unigram([(p, -1.0 if len(p) > 1 else -9.0) for p in pieces], unk_id=3, byte_fallback=False)
+    )
+    tokenizer.pre_tokenizer = Metaspace()
+    teacher = Models(recipe, corpus, Path())["teacher"]
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 16)
+    model = Encoder.from_config(
+        teacher.model.get_config()
+        | {"config": teacher.model.get_config()["config"] | {"vocabulary": len(pieces)}}
+    )
+    record = replace(teacher, model=model, featurizer=featurizer)
+
+    def kept(**options):
+        after = apply_transform("reduce_vocabulary", record, corpus, options)
+        return {p for p in after.featurizer.tokenizer.get_vocab() if len(p) > 1 and p[0] != "<"}
+
+    # As written "▁ab , cd"; word by word "▁ab", "▁,", "▁cd".
+    assert kept() == {"▁ab", "cd", "▁cd", "▁ef", "▁zz", "▁,"}
+    assert kept(min_sentences=2) == kept(min_share=0.5) == {"▁ab", "cd", "▁cd", "▁,"}
+    assert kept(min_sentences=3) == kept(min_share=0.75) == {"▁ab", "▁cd"}
+    assert kept(min_sentences=4) == kept(min_share=0.76) == set()

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from ruamel.yaml import YAML
 
+from tests.conftest import SHARED
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.encoders import load_encoder
@@ -71,9 +72,8 @@ def weights(model, group):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pretrained", [True, False])
-def test_from_the_checkpoint_to_the_file(pretrained, request, tmp_path):
-    origin = SCRATCH
+def test_from_the_checkpoint_to_the_file(request, tmp_path):
+    origin, pretrained = SCRATCH, (SHARED / "golden").is_dir()
     if pretrained:
         origin = checkpoint(request.getfixturevalue("golden"), tmp_path / "checkpoint")
     recipe = recipe_of(origin)

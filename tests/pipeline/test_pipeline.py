@@ -365,7 +365,12 @@ def overrides(kind: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "metric"), [("tags", "span_f1"), ("classes", "accuracy"), ("pair", "accuracy")]
+    ("kind", "metric"),
+    [
+        ("tags", "span_f1"),
+        ("classes", "accuracy"),
+        pytest.param("pair", "accuracy", marks=pytest.mark.long),
+    ],
 )
 def test_the_other_tasks(kind, metric, tmp_path, monkeypatch):
     short = ["models.teacher.fine_tune.epochs=2", "distill.joint.stop.epochs=2"]

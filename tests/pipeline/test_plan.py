@@ -14,15 +14,16 @@ from ruamel.yaml import YAML
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.encoders import load_encoder
-from tfdistil.errors import RecipeError
+from tfdistil.errors import RecipeError, RunError
 from tfdistil.evaluation.evaluate import evaluate
 from tfdistil.exporting.cli import main as export_main
 from tfdistil.models.graph import Models
-from tfdistil.models.record import load_model, save_model
-from tfdistil.pipeline.run import run
+from tfdistil.models.record import load_model, save_checkpoint, save_model
+from tfdistil.pipeline.run import check_stages, run
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.runs.folder import RunFolder
 from tfdistil.runs.model_sharing import model_key
-from tfdistil.runs.run import open_run
+from tfdistil.runs.run import Run, open_run
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 CASCADE = """
@@ -124,6 +125,7 @@ def test_an_encoder_made_of_another_one_is_the_same_after_a_stop(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_quantized_student_may_have_the_only_stage(tmp_path):
     """The student without distillation is then the model that it began as, wholly trained."""
     recipe = cascade(
@@ -165,6 +167,46 @@ def test_assistants_that_learn_inner_states_alone_are_not_scored(tmp_path):
     found = run(recipe, tmp_path, screen=Screen(Console(file=io.StringIO())))
     assert [s.id for s in found.systems] == ["teacher_tags", "half_tags", "half_tags.tflite"]
     assert (tmp_path / "report.html").is_file()
+
+
+@pytest.mark.slow
+def test_a_model_is_scored_once_all_that_it_answers_is_trained(tmp_path):
+    """New heads beside those that answer do not matter, and one of two outputs is not enough."""
+    fresh = cascade()
+    models = Models(fresh, load_corpus(fresh), tmp_path)
+    save_checkpoint(models["teacher"], models.corpus.task, tmp_path / "checkpoint")
+    student = parsed(CASCADE)["models"]["student"]
+    recipe = cascade(
+        models={
+            "teacher": {
+                "checkpoint": str(tmp_path / "checkpoint"),
+                "fine_tune": False,
+                "heads": ["logits", "more"],
+                "max_length": 32,
+            },
+            "slots": student,
+            "both": {"from": "slots"},
+            "student": student,
+        },
+        distill=[
+            {
+                "name": name,
+                "student": name,
+                "teacher": teacher,
+                "terms": [term],
+                "stop": {"updates": 2},
+            }
+            for name, teacher, term in (
+                ("slots", "teacher", {"loss": "cross_entropy", "output": "slots"}),
+                ("both", "teacher", {"loss": "logit_mse", "output": "intent"}),
+                ("student", "both", {"loss": "logit_mse"}),
+            )
+        ],
+    )
+    found = run(recipe, tmp_path / "run", screen=Screen(Console(file=io.StringIO())))
+    assert [s.id for s in found.systems] == ["teacher", "both", "student", "student.tflite"]
+    with pytest.raises(RunError, match="'slots' has no head that was trained for the task"):
+        evaluate(tmp_path / "run", model="slots")
 
 
 HASHED = {
@@ -302,6 +344,7 @@ def test_a_student_of_hashed_words_needs_no_teacher(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_run_without_a_file_and_then_with_three(tmp_path):
     """A checkpoint alone; then, without training anything again, files of two kinds too."""
     models = {"teacher": parsed_teacher(), "student": HASHED, "other": HASHED | {"state": 4}}
@@ -370,3 +413,18 @@ def test_a_teachers_assistant_teaches_the_student(tmp_path, capsys):
     assert (tmp_path / "student.tflite").read_bytes() == before
     found = json.loads((tmp_path / "metrics.json").read_text("utf-8"))["systems"]
     assert [s["scores"] for s in found] == [s["scores"] for s in scores]
+
+
+def test_fine_tuning_in_a_precision_that_a_model_has_not_is_refused_at_once(tmp_path):
+    recipe = cascade(
+        models={
+            "teacher": parsed_teacher(),
+            "student": HASHED,
+            "tuned": {"from": "student", "fine_tune": {"precision": "bfloat16"}},
+        },
+        distill=[{"name": "one", "terms": [{"loss": "cross_entropy"}]}],
+        deliver={"student": {"tflite": True}, "tuned": {"tflite": True}},
+    )
+    work = Run(RunFolder(tmp_path, recipe), load_corpus(recipe), Screen())
+    with pytest.raises(RecipeError, match=r"models\.tuned\.fine_tune\.precision: bfloat16: this"):
+        check_stages(work)

@@ -22,7 +22,7 @@ TINY = Path(__file__).parents[1] / "tiny.yaml"
 SMALL = {
     "hashing": {"families": {"murmur": 64, "ngram": 64}},
     "bottleneck": 32,
-    "layers": 2,
+    "layers": 1,
     "state": 16,
     "zoneout": 0.1,
     "max_length": 32,
@@ -32,9 +32,9 @@ STAGES = [
     "distill.float.stop={updates: 450, every: 150}",
     "distill.float.batch_size=16",
     "distill.float.optimizer.learning_rate=1.0e-2",
-    "distill.quantized.stop.epochs=2",
+    "distill.quantized.stop.epochs=1",
     "distill.quantized.batch_size=16",
-    "distill.frozen_statistics.stop.epochs=2",
+    "distill.frozen_statistics.stop.epochs=1",
     "distill.frozen_statistics.batch_size=16",
 ]
 

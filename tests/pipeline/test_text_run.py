@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
-from tfdistil.encoders import load_encoder
+from tfdistil.encoders import load_encoder, save_encoder
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.evaluate import evaluate
 from tfdistil.pipeline.run import run
@@ -139,6 +139,50 @@ def test_a_model_that_scores_no_pieces_is_refused(tmp_path: Path):
     changed["models"]["teacher"]["heads"] = {"logits": "linear"}
     with pytest.raises(RecipeError, match="mlm"):
         run(parse_recipe(changed), tmp_path / "run", screen=Screen(Console(file=io.StringIO())))
+
+
+@pytest.fixture
+def headless(finished, tmp_path):
+    """A checkpoint without a masked-language head."""
+    folder = tmp_path / "headless"
+    save_encoder(load_encoder(finished[0] / "checkpoints" / "half"), folder)
+    tokenizer = finished[0] / "checkpoints" / "half" / "tokenizer.json"
+    (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
+    return folder
+
+
+@pytest.mark.slow
+def test_a_head_that_nothing_has_trained_teaches_nothing(headless, tmp_path):
+    changed = tree()
+    changed["models"]["teacher"] = {
+        "checkpoint": str(headless),
+        "heads": {"logits": "mlm"},
+        "fine_tune": False,
+    }
+    changed["models"]["copy"] = {"from": "teacher"}
+    changed["models"]["half"] = {"from": "copy", "apply": [{"kind": "keep_layers", "layers": 1}]}
+    changed["distill"][0]["teacher"] = "copy"
+    screen = Screen(Console(file=io.StringIO()))
+    with pytest.raises(RecipeError, match=r"models.copy: .* has no trained masked-language head"):
+        run(parse_recipe(changed), tmp_path / "run", screen=screen)
+
+
+@pytest.mark.slow
+def test_layers_of_a_checkpoint_without_a_head_learn_other_pieces(headless, tmp_path):
+    changed = tree()
+    changed["models"] = {
+        "english": {"checkpoint": str(headless), "heads": {"logits": "mlm"}, "fine_tune": False},
+        "half": {"from": "english", "apply": [{"kind": "new_vocabulary", "vocabulary": 200}]},
+    }
+    changed["deliver"].pop("spanish")
+    stage = changed["distill"][0]
+    stage["teacher"], stage["terms"] = None, [{"loss": "masked_lm", "stream": "train"}]
+    stage["stop"] |= {"updates": 60, "every": 20}
+    screen = Screen(Console(file=io.StringIO()))
+    metrics = run(parse_recipe(changed), tmp_path / "run", screen=screen)
+    assert [system.id for system in metrics.systems] == ["half"]
+    config = json.loads((tmp_path / "run/checkpoints/half/config.json").read_text("utf-8"))
+    assert config["vocab_size"] == 200
 
 
 @pytest.mark.slow

@@ -213,6 +213,7 @@ def test_the_file_is_all_int8_and_agrees(trained, which):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_files_of_any_length_give_the_same_int8(trained):
     _, quantized = trained
     inputs, slots, _ = data(96, 8, seed=6)

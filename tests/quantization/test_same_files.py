@@ -65,6 +65,7 @@ def answers(flatbuffer: bytes, inputs: dict[str, np.ndarray], length: int) -> li
     return found
 
 
+@pytest.mark.long
 def test_files_of_full_size_give_the_same_int8():
     """The defaults are the paper's size: 1,024 features, 256 wide, four layers of 128."""
     student = ready(quantize="keras")

@@ -71,6 +71,28 @@ def test_tags_that_are_not_legal_are_repaired(tmp_path, tag, repair):
     assert [source.repair for source in (*recipe.data.train, *recipe.data.dev)] == [repair] * 2
 
 
+def test_a_scheme_is_written(tmp_path):
+    train = tmp_path / "train.conll"
+    train.write_text("in O\nNew B-LOC\nYork E-LOC\n\nOslo S-LOC\n\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe("tags", path, train))
+    (source,) = load_recipe(path).data.train
+    assert (source.scheme, source.repair) == ("iobes", None)
+
+
+@pytest.mark.parametrize(
+    ("task", "options"), [("tags", {}), ("intent_slots", {"label_comment": "intent"})]
+)
+def test_intents_are_read_where_the_task_has_them(tmp_path, task, options):
+    """A sentence without one is a broken line only there."""
+    train = tmp_path / "train.conll"
+    train.write_text("# intent = go\nto O\nRome B-LOC\n\nOslo B-LOC\n\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe(task, path, train, transfer=train))
+    data = load_recipe(path).data
+    assert (data.train[0].options, data.transfer[0].options) == (options, {})
+
+
 def test_without_transfer_the_stage_draws_from_train(written):
     with_text, _ = written(transfer="raw.txt")
     gold, soft = with_text.distill[0].terms

@@ -868,6 +868,19 @@ models: {teacher: {scratch: {}}, student: {hidden_dim: 7}}
         recipe = self.load(tmp_path, "common.yaml")
         assert (recipe.seed, recipe.distill[0].name) == (5, "joint")
 
+    def test_how_text_is_cut_may_come_from_another_folder(self, tmp_path):
+        path = tmp_path / "own.yaml"
+        path.write_text(
+            "base: camembert\n"
+            "data: {corpus: {sources: [{path: a.txt, language: sl}], joined: true}}\n"
+            "models: {teacher: {checkpoint: folder}}\n",
+            "utf-8",
+        )
+        corpus = load_recipe(path).data.corpus
+        assert corpus.sections["eleven"] == 0.165
+        assert corpus.joined
+        assert [source.path for source in corpus.sources] == ["a.txt"]
+
     def test_errors(self, tmp_path):
         with pytest.raises(RecipeError, match=r"nothing\.yaml: cannot be read"):
             self.load(tmp_path, "nothing.yaml")

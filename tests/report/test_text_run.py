@@ -7,7 +7,7 @@ import pytest
 from tfdistil.report.answer import figures
 from tfdistil.report.html import render_html
 from tfdistil.report.model_card import render_model_card
-from tfdistil.report.tables import systems_table
+from tfdistil.report.tables import corpus_table, systems_table
 from tfdistil.runs.run_metrics import Metrics
 
 
@@ -59,3 +59,27 @@ def test_the_page_asks_no_questions_about_a_file(of_text):
     table = systems_table(of_text)
     assert table.head[-1] == "parameters"
     assert sum(columns for _, columns in table.groups) == len(table.head) == len(table.rows[0])
+
+
+def counts(lines, share):
+    numbers = {"lines": lines, "bytes": 40 * lines, "words": 8 * lines, "pieces": 10 * lines}
+    return numbers | {"unknown": 3, "rows": lines // 5, "share": share}
+
+
+def test_text_is_shown_by_language_and_models_alike_once(of_text):
+    text = {"sl": counts(1000, 0.75), "sw": counts(50, 0.25)}
+    alike = of_text.model_copy(update={"corpus": {"teacher": text, "student": text}})
+    table = corpus_table(alike)
+    assert [row[0] for row in table.rows] == ["sl", "sw"]
+    assert table.rows[0][1:] == (
+        "1,000", "40,000", "8,000", "10,000", "200", "1.25", "3", "75 %"
+    )  # fmt: skip
+    assert len(table.head) == len(table.rows[0])
+    apart = {"teacher": text, "student": {"sl": counts(1000, 1.0)}}
+    other = corpus_table(of_text.model_copy(update={"corpus": apart}))
+    assert [row[0] for row in other.rows] == ["teacher: sl", "teacher: sw", "student: sl"]
+    for written in (render_html(alike), render_model_card(alike)):
+        assert "share drawn" in written
+        assert "40,000" in written
+    assert corpus_table(of_text) is None
+    assert "share drawn" not in render_model_card(of_text)

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tfdistil.errors import RunError
-from tfdistil.recipe.loading import load_recipe
+from tfdistil.recipe.loading import load_recipe, parse_recipe
 from tfdistil.runs.folder import LAYOUT, RunFolder, versions
 
 
@@ -40,6 +40,26 @@ def test_it_opens_again_with_or_without_the_recipe(tmp_path, recipe):
         assert not again.is_done("models/student")
         assert again.facts("models/teacher") == {"parameters": 5}
         assert again.manifest["steps"]["models/teacher"]["seconds"] == 1.3
+
+
+@pytest.mark.parametrize("kind", ["mixer", "pqrnn"])
+@pytest.mark.parametrize("name", ["student", "teacher"])
+def test_a_run_without_an_encoder_opens_again(tmp_path, kind, name):
+    """Its resolved recipe has `encoder: teacher`, a default that asks for nothing."""
+    tree = {
+        "task": "tags",
+        "data": {"demo": {"kind": "tags"}},
+        "models": {name: {"kind": kind}},
+        "distill": [
+            {"name": "one", "student": name, "teacher": None, "terms": [{"loss": "cross_entropy"}]}
+        ],
+        "baseline": False,
+        "deliver": {name: {"tflite": True}},
+    }
+    recipe = parse_recipe(tree, "recipe.yaml")
+    RunFolder(tmp_path, recipe)
+    assert "encoder: teacher" in (tmp_path / "recipe.yaml").read_text("utf-8")
+    assert RunFolder(tmp_path).recipe == recipe
 
 
 def test_another_recipe_is_refused_with_the_difference(tmp_path, recipe):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tfdistil.data.example import Example
+from tfdistil.errors import DataError
 from tfdistil.metrics.classification import classification_scores
 from tfdistil.metrics.joint import joint_scores
 from tfdistil.metrics.spans import span_scores
@@ -87,6 +88,35 @@ def logits_for(task, example, targets) -> dict[str, np.ndarray]:
         ids = targets.get(output.name, np.zeros(words, np.int64))
         found[output.name] = 6.0 * np.eye(len(output.labels), dtype=np.float32)[ids]
     return found
+
+
+def test_labels_of_single_words_are_spans_that_nothing_continues():
+    """Parts of speech: half the labels, any of which may follow any, and F1 is accuracy."""
+    examples = [
+        Example(("the", "sun", "shines"), ("B-DET", "B-NOUN", "B-VERB")),
+        Example(("it", "runs"), ("B-NOUN", "B-VERB"), source="x:5"),
+    ]
+    task = Tags.from_examples(examples, scheme="words")
+    (output,) = task.outputs
+    assert output.labels == ("O", "B-DET", "B-NOUN", "B-VERB")
+    assert all(part.all() for part in allowed_transitions(output.labels))
+    again = task_from_json(json.loads(json.dumps(task.to_json())))
+    assert again.outputs == task.outputs
+    logits = 9.0 * np.eye(4)[[1, 2, 2]]
+    assert task.decode({"tags": logits}).tags == ("B-DET", "B-NOUN", "B-NOUN")
+    assert [ids.tolist() for e in examples for ids in task.targets(e).values()] == [
+        [1, 2, 3],
+        [2, 3],
+    ]
+    predicted = [
+        Prediction(tags=("B-DET", "B-NOUN", "B-NOUN")),
+        Prediction(tags=("B-DET", "B-VERB")),
+    ]
+    assert task.score(examples, predicted)["span_f1"] == pytest.approx(100 * 3 / 5)
+    longer = Example(("new", "york"), ("B-LOC", "I-LOC"), source="x:9")
+    assert unknown_labels(task, [longer]) == {"tags": {"LOC": 1}}
+    with pytest.raises(DataError, match=r"but here a span has several; leave it out \(x:9\)"):
+        Tags.from_examples([*examples, longer], scheme="words")
 
 
 def test_every_kind_is_under_contract():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfdistil.errors import ModelFileError, RecipeError
+from tfdistil.text.pretrained import bert_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 
 FAMILIES = ["wordpiece", "unigram", "byte_level"]
@@ -223,3 +224,14 @@ def test_assets_without_tokenizer():
         SubwordFeaturizer.from_assets({"kind": "subwords"}, {})
     with pytest.raises(ModelFileError, match="cannot be read"):
         SubwordFeaturizer.from_assets({"kind": "subwords"}, {"tokenizer.json": b"{}"})
+
+
+@pytest.mark.parametrize("name", ["[MASK]", "<mask>"])
+def test_older_files_do_not_say_which_piece_is_the_mask(name):
+    vocabulary = {
+        piece: i for i, piece in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", name])
+    }
+    made = SubwordFeaturizer.from_tokenizer(bert_tokenizer(vocabulary, lowercase=True), 8)
+    assert made.to_json()["mask"] == 5
+    older = {key: value for key, value in made.to_json().items() if key != "mask"}
+    assert SubwordFeaturizer.from_assets(older, made.to_assets()).mask == 5

@@ -15,6 +15,8 @@ from typing import Any
 from tokenizers import Tokenizer, normalizers
 
 from tests.vectors.make_projection import any_text, lines, texts
+from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
+from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 from tfdistil.text.windows import stretches, truncate_pair
@@ -35,6 +37,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """How the normalizer of each differs from ``clean_text`` and ``handle_chinese_chars`` alone."""
 
 PART = 2000  # words in a file
+
+HASHED = ProjectionSpec((("affix16", 16), ("murmur", 16)), map="paper", capitalization=True)
+"""Its padding is no zero byte."""
 
 LONGEST = 12
 """``max_input_chars_per_word``: words of more are there."""
@@ -148,6 +153,26 @@ def pairs(base: Tokenizer) -> list[dict[str, Any]]:
     return found
 
 
+def hashes(base: Tokenizer) -> dict[str, Any]:
+    """Texts and pairs, with the fingerprints of the positions of their windows."""
+    rng = random.Random(SEED)
+    given = words()
+    found = []
+    for one, two, length, overlap in (
+        (0, None, 8, 2), (5, None, 32, 7), (12, None, 12, 3), (20, None, 10, 0),
+        (0, 0, 8, 0), (3, 4, 32, 0), (6, 2, 12, 0), (2, 9, 12, 0), (9, 9, 15, 0),
+    ):  # fmt: skip
+        first, second = (
+            None if count is None else [given[int(rng.random() * len(given))] for _ in range(count)]
+            for count in (one, two)
+        )
+        made = HashedSubwordFeaturizer(featurizer(base, "uncased", length, overlap=overlap), HASHED)
+        rows = [w.inputs["fingerprint"].tobytes().hex() for w in made.encode(first or [], second)]
+        text = {"first": first} if second is None else {"first": first, "second": second}
+        found.append({**text, "max_length": length, "overlap": overlap, "hex": rows})
+    return {"projection": json.loads(HASHED.to_bytes()), "texts": found}
+
+
 def cuts() -> list[dict[str, Any]]:
     """Pieces of words with the stretches they are cut into, and what is kept of pairs."""
     rng = random.Random(SEED)
@@ -179,6 +204,7 @@ def files() -> dict[str, str]:
         },
         "subwords-windows.json": lines("windows", windows(base)),
         "subwords-pairs.json": lines("pairs", pairs(base)),
+        "subwords-hashes.json": lines("hashes", [hashes(base)]),
         "subwords-cuts.json": lines("cuts", cuts()),
     }
 

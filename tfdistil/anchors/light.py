@@ -30,7 +30,10 @@ class LightAnchor:
 
     def __init__(self, task: Task, examples: Sequence[Example], seed: int):
         if any(example.second is not None for example in examples):
-            raise RunError("there is no light anchor for pairs of texts")
+            raise RunError(
+                "there is no light anchor for pairs of texts; compare with majority, or second, "
+                "which reads the second text alone"
+            )
         levels = {output.level for output in task.outputs}
         start = time.perf_counter()
         try:

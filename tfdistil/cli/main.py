@@ -57,6 +57,7 @@ examples:
   tfdistil compare runs/ner-* --against teacher         (what is kept, with intervals)
   tfdistil compare runs/d4_2-* --against runs/d1-*      (is one recipe better than another?)
   tfdistil compare runs/ner-* --against light           (is distillation worth it here?)
+  tfdistil compare runs/pos runs/sentiment --tasks --model small --against teacher
 
 Without --against the runs differ in nothing but the seed: tfdistil run ner.yaml --set seed=1
 --out runs/ner-1. With it, intervals are those of the paired bootstrap over sentences.
@@ -96,9 +97,10 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
     init.add_argument(
         "--student",
-        choices=("bilstm", "pqrnn"),
+        choices=("bilstm", "mixer", "pqrnn"),
         default="bilstm",
-        help="pqrnn: hashed words, 2 MB; default: bilstm, with the teacher's word pieces",
+        help="pqrnn: hashed words, 2 MB; mixer: the same without recurrence, 1 MB; "
+        "default: bilstm, with the teacher's word pieces",
     )
     init.add_argument(
         "--head",
@@ -182,15 +184,22 @@ def parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="RUN",
-        help="other runs on the same sentences, a model of the same runs (teacher, baseline), or "
-        "light: a CRF on affixes and shapes, TF-IDF and a linear classifier, trained now on the "
-        "same labels (pip install 'tfdistil[anchors]')",
+        help="other runs on the same sentences; a model of the same runs (teacher, baseline); or, "
+        "trained now on the same labels (pip install 'tfdistil[anchors]'), light: a CRF on affixes "
+        "and shapes, TF-IDF and a linear classifier; majority: the most frequent label; second: "
+        "the second text of a pair alone",
     )
     compare.add_argument(
         "--model",
         metavar="NAME",
         help="whose answers count, with --against: a model, or NAME.tflite for its file (default: "
         "what the runs deliver)",
+    )
+    compare.add_argument(
+        "--tasks",
+        action="store_true",
+        help="the runs are of different tasks: a table with a column for each; with --model and "
+        "--against, names of two models, Wilcoxon's signed-rank test over the runs",
     )
     compare.set_defaults(func=_compare)
 
@@ -294,7 +303,20 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    if arguments.against:
+    from tfdistil.errors import RunError
+
+    if arguments.model and not arguments.against:
+        raise RunError(
+            f"--model {arguments.model} has nothing to be compared with: give --against as well, "
+            "or leave --model out for a table of all models"
+        )
+    if arguments.tasks:
+        from tfdistil.report.across_tasks import over_tasks
+
+        if len(arguments.against) > 1:
+            raise RunError("with --tasks, --against is the name of one model")
+        print(over_tasks(arguments.runs, arguments.model, *arguments.against))
+    elif arguments.against:
         import_tensorflow()  # the run's task and data are read as training reads them
         from tfdistil.evaluation.paired_bootstrap import over_sentences
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfdistil.corpus.loading import demo_sets, to_sources
-from tfdistil.data.check import DataReport, check
+from tfdistil.corpus.loading import check_labelled, demo_sets, make_task, to_sources
+from tfdistil.corpus.text import text_files
+from tfdistil.data.check import DataReport, check, count_text
+from tfdistil.data.dev_size import too_few_to_choose
+from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.source import load
+from tfdistil.data.splits import split_dev
+from tfdistil.errors import DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.text.words import WordSplitter
@@ -17,6 +23,8 @@ from tfdistil.text.words import WordSplitter
 
 def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> DataReport:
     """Read everything a recipe names and collect every broken line instead of stopping at one.
+
+    A set that a run would refuse, for labels that are missing or all the same, is a problem too.
 
     Args:
         recipe: its ``data`` is read.
@@ -35,11 +43,59 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
             if specs:
                 sources = to_sources(specs, base, recipe.seed)
                 results[name] = load(sources, split=split, errors="collect")
+    for name in names[:3]:
+        if name in results and (fault := _unfit(name, results[name].examples, recipe)) is not None:
+            problems = (*results[name].problems, fault)
+            results[name] = replace(results[name], problems=problems)
     tokenize = _tokenizer(recipe, base) if with_teacher else None
     empty = ReadResult((), {}, ())
     train, dev, test, transfer = (results.get(name) for name in names)
     strict = recipe.data.unknown_labels == "error"
-    return check(train or empty, dev, test, transfer, tokenize, unseen_is_error=strict)
+    report = check(train or empty, dev, test, transfer, tokenize, unseen_is_error=strict)
+    report = replace(report, few=_few(recipe, results))
+    if recipe.data.corpus is None:
+        return report
+    broken: list[DataError] = []
+    text = count_text("corpus", _text(recipe, base, broken), tokenize)
+    given = tuple(one for one in report.splits if one.name in results)
+    all_problems = (*report.problems, *map(str, broken))
+    return replace(report, splits=(*given, text), problems=all_problems)
+
+
+def _few(recipe: Recipe, results: Mapping[str, ReadResult]) -> str | None:
+    """What to say of the dev set that a run would have, if it is too small."""
+    wanted = recipe.data.languages
+    sets = {
+        name: [e for e in results[name].examples if wanted is None or e.language in wanted]
+        for name in ("train", "dev")
+        if name in results
+    }
+    if not recipe.task.is_labelled or not any(sets.values()):
+        return None
+    if not sets.get("dev"):
+        try:
+            _, sets["dev"] = split_dev(sets["train"], recipe.data.dev_fraction, recipe.seed)
+        except DataError:  # of one sentence; a run says so
+            return None
+    return too_few_to_choose(sets["dev"])
+
+
+def _text(recipe: Recipe, base: Path, problems: list[DataError]) -> Iterator[Example]:
+    """The text of a recipe's corpus; what is broken is noted, and left out."""
+    files, split = text_files(recipe, base), WordSplitter(recipe.data.splitter).split
+    for file in files:
+        yield from file.examples(split, problems)
+
+
+def _unfit(name: str, examples: Sequence[Example], recipe: Recipe) -> DataError | None:
+    """Why a run would refuse a set whose lines are fine."""
+    try:
+        check_labelled(name, examples, recipe)
+        if name == "train" and examples:
+            make_task(examples, recipe)
+    except RecipeError as error:
+        return DataError(str(error))
+    return None
 
 
 def _tokenizer(recipe: Recipe, base: Path) -> Callable[[str], Sequence[Any]] | None:

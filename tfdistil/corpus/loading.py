@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.console.progress import Counter
-from tfdistil.corpus.text import sample, text_sets
+from tfdistil.corpus.text import samples, text_sets
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
@@ -123,7 +123,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     Raises:
         DataError: a file that cannot be read as its format, or a label train does not have where
             ``data.unknown_labels`` makes that an error.
-        RecipeError: a set without the labels the task needs, or nothing to score models on.
+        RecipeError: a set without the labels the task needs, or with one alone, or nothing to score
+            models on.
     """
     splitter = WordSplitter(recipe.data.splitter)
     data, seed = recipe.data, recipe.seed
@@ -142,7 +143,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if not sets["dev"] and sets["train"]:
         sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
     for name in ("train", "dev", "test"):
-        _check_labels(name, sets[name], recipe)
+        check_labelled(name, sets[name], recipe)
     if data.low_resource is not None:
         counts["transfer_from_train"] = _keep_few(sets, data.low_resource, seed)
     held_out = [*sets["dev"], *sets["test"]]
@@ -160,15 +161,16 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if text:
         files["corpus"] = of_text
     if not recipe.task.is_labelled:  # what is held out has all that a set to report on needs
-        for name, part in (("dev", HELD_OUT), ("test", TEST)):
-            if not sets[name] and part in text:
-                sets[name] = sample(text[part], MOST_SCORED, seed)
+        wanted = {"dev": HELD_OUT, "test": TEST} if text else {}
+        missing = [name for name in wanted if not sets[name]]
+        parts = [text[wanted[name]] for name in missing]
+        sets |= zip(missing, samples(parts, MOST_SCORED, seed), strict=True)
         if not sets["dev"] and not sets["test"]:
             raise RecipeError(
                 "data.corpus: held_out and test leave no line to score models on; set larger "
                 "shares, or give data.dev or data.test"
             )
-    task = TASKS[recipe.task.kind].from_examples(sets["train"], **recipe.task.options)
+    task = make_task(sets["train"], recipe)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)
     counts |= {
@@ -303,7 +305,12 @@ def _file_sets(
     return sets, counts, files
 
 
-def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> None:
+def check_labelled(name: str, examples: Sequence[Example], recipe: Recipe) -> None:
+    """Make sure that all examples of a set have the labels that the task needs.
+
+    Raises:
+        RecipeError: the first that has not, with file and line.
+    """
     needs: dict[str, Any] = {
         "tags": ("tags",),
         "intent_slots": ("tags", "label"),
@@ -318,3 +325,19 @@ def _check_labels(name: str, examples: Sequence[Example], recipe: Recipe) -> Non
                     f"{example.source or name}: task {recipe.task.kind} needs {part} in every "
                     f"example of {name}, but the reader found none there; check its options"
                 )
+
+
+def make_task(train: Sequence[Example], recipe: Recipe) -> Task:
+    """The recipe's task, with the labels of train.
+
+    Raises:
+        RecipeError: there are no two labels to tell apart.
+    """
+    task = TASKS[recipe.task.kind].from_examples(train, **recipe.task.options)
+    if recipe.task.is_labelled and all(len(output.labels) < 2 for output in task.outputs):
+        (only,) = {label for output in task.outputs for label in output.labels}
+        raise RecipeError(
+            f"data.train has no label but {only!r}, so there is nothing to learn; add sentences "
+            "with others, or see whether the options of its source name the right column"
+        )
+    return task

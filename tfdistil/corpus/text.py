@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tfdistil.data.example import Example
@@ -30,13 +30,7 @@ def text_sets(
     spec = recipe.data.corpus
     if spec is None:
         return {}, ()
-    wanted = recipe.data.languages
-    files = tuple(
-        TextFile(path, source.format, source.language, source.options)
-        for source in spec.sources
-        if wanted is None or source.language in (None, *wanted)
-        for path in files_in(base / source.path)
-    )
+    wanted, files = recipe.data.languages, text_files(recipe, base)
     corpus = TextCorpus(
         files,
         Parts(spec.held_out, spec.test, spec.sections, recipe.seed),
@@ -50,19 +44,47 @@ def text_sets(
     )
 
 
-def sample(part: TextPart, most: int, seed: int) -> list[Example]:
-    """Some of the lines of a set, all as likely as one another, in one reading of its files.
+def text_files(recipe: Recipe, base: Path) -> tuple[TextFile, ...]:
+    """The files of a recipe's corpus in the languages it asks for, in order.
 
     Args:
-        part: the set.
-        most: how many; fewer where it has fewer with words.
+        recipe: its ``data.corpus`` and ``data.languages``.
+        base: folder that paths in the recipe are relative to.
+
+    Raises:
+        DataError: a folder without text.
+    """
+    wanted, corpus = recipe.data.languages, recipe.data.corpus
+    return tuple(
+        TextFile(path, source.format, source.language, source.options)
+        for source in (() if corpus is None else corpus.sources)
+        if wanted is None or source.language in (None, *wanted)
+        for path in files_in(base / source.path)
+    )
+
+
+def samples(parts: Sequence[TextPart], most: int, seed: int) -> list[list[Example]]:
+    """Some of the lines of several sets of a corpus, in one reading of its files.
+
+    In each set all lines are as likely as one another.
+
+    Args:
+        parts: the sets, of one corpus.
+        most: how many of each; fewer where it has fewer with words.
         seed: of the choice.
     """
-    draw = random.Random(seed)
-    found: list[Example] = []
-    for number, example in enumerate(e for e in part if e.words):
-        if number < most:
-            found.append(example)
-        elif (place := draw.randrange(number + 1)) < most:
-            found[place] = example
+    draws = [random.Random(seed) for _ in parts]
+    found: list[list[Example]] = [[] for _ in parts]
+    seen = [0] * len(parts)
+    if all(part.corpus.parts.is_empty(part.name) for part in parts):
+        return found  # not found out by reading all of the text
+    for line in parts[0].corpus.lines():
+        for i, part in enumerate(parts):
+            if line.part not in part.numbers or not line.example.words:
+                continue
+            seen[i] += 1
+            if len(found[i]) < most:
+                found[i].append(line.example)
+            elif (place := draws[i].randrange(seen[i])) < most:
+                found[i][place] = line.example
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from tfdistil.data.example import Example
@@ -30,14 +32,14 @@ class SplitReport:
     """One split in numbers.
 
     Attributes:
-        name: ``train``, ``dev``, ``test`` or ``transfer``.
+        name: ``train``, ``dev``, ``test``, ``transfer`` or ``corpus``.
         examples: number of examples.
         words: number of words.
         lengths: words per text.
         spans: spans per type, most frequent first.
         labels: examples per intent or class, most frequent first.
         languages: examples per language, most frequent first.
-        duplicates: examples whose sentence occurred before in the same split.
+        duplicates: examples whose sentence occurred before in the same split; None: not counted.
         conflicts: duplicates whose tags or label differ from the first occurrence.
         fertility: sub-words per word, or None without a tokenizer.
         counts: what the readers repaired or left out.
@@ -50,7 +52,7 @@ class SplitReport:
     spans: dict[str, int]
     labels: dict[str, int]
     languages: dict[str, int]
-    duplicates: int
+    duplicates: int | None
     conflicts: int
     fertility: float | None
     counts: dict[str, int]
@@ -67,6 +69,7 @@ class DataReport:
         overlaps: ``(split, other)`` to the number of examples of ``split`` whose sentence occurs
             in ``other``, where there are any.
         problems: every broken line.
+        few: what to say of a dev set that is too small to choose weights by.
     """
 
     splits: tuple[SplitReport, ...]
@@ -74,6 +77,7 @@ class DataReport:
     overlaps: dict[tuple[str, str], int]
     problems: tuple[str, ...]
     unseen_is_error: bool = False
+    few: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -102,9 +106,12 @@ class DataReport:
         for (name, other), count in self.overlaps.items():
             size = next(s.examples for s in self.splits if s.name == name)
             share = 100 * count / size
-            notes.append(f"{name}: {count} sentences ({share:.1f} %) also occur in {other}")
+            occur = "sentence occurs" if count == 1 else "sentences occur"
+            notes.append(f"{name}: {count} {occur} in {other} too ({share:.1f} %)")
         if notes:
             blocks.append("notes\n" + "\n".join(f"  {note}" for note in notes))
+        if self.few is not None:
+            blocks.append(f"warning: {self.few}")
         if self.problems:
             lines = "\n".join(f"  {problem}" for problem in self.problems)
             blocks.append(f"broken lines: {len(self.problems)}\n{lines}")
@@ -175,10 +182,42 @@ class _Pieces:
         return total / words.total() if words else None
 
 
+def count_text(
+    name: str, examples: Iterable[Example], tokenize: Tokenize | None = None
+) -> SplitReport:
+    """Text of any size in numbers, read once and not kept; duplicates are not looked for.
+
+    Args:
+        name: what the text is called.
+        examples: its sentences.
+        tokenize: as of `check`.
+    """
+    languages: Counter[str] = Counter()
+    sizes: Counter[int] = Counter()
+    words: Counter[str] = Counter()
+    for example in examples:
+        languages[example.language] += 1
+        sizes[len(example.words)] += 1
+        if tokenize is not None:
+            words.update(example.words)
+    return SplitReport(
+        name=name,
+        examples=sizes.total(),
+        words=sum(size * count for size, count in sizes.items()),
+        lengths=_lengths(sizes),
+        spans={},
+        labels={},
+        languages=_ranked(languages),
+        duplicates=None,
+        conflicts=0,
+        fertility=None if tokenize is None else _Pieces(tokenize).fertility(words),
+        counts={},
+    )
+
+
 def _split(name: str, result: ReadResult, pieces: _Pieces | None) -> SplitReport:
     examples = result.examples
     words = Counter(word for e in examples for word in (*e.words, *(e.second or ())))
-    sizes = sorted(len(e.words) + len(e.second or ()) for e in examples)
     first: dict[tuple[str, str], Example] = {}
     duplicates = conflicts = 0
     for example in examples:
@@ -190,7 +229,7 @@ def _split(name: str, result: ReadResult, pieces: _Pieces | None) -> SplitReport
         name=name,
         examples=len(examples),
         words=words.total(),
-        lengths=Lengths(*(_percentile(sizes, p) for p in (0, 50, 95, 100))),
+        lengths=_lengths(Counter(len(e.words) + len(e.second or ()) for e in examples)),
         spans=_ranked(tag[2:] for e in examples for tag in e.tags or () if tag[0] == "B"),
         labels=_ranked(e.label for e in examples if e.label is not None),
         languages=_ranked(e.language for e in examples),
@@ -205,11 +244,12 @@ def _ranked(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 
-def _percentile(ordered: Sequence[int], percent: int) -> int:
-    """Nearest-rank percentile of ascending values; 0 of none."""
-    if not ordered:
-        return 0
-    return ordered[max(math.ceil(percent / 100 * len(ordered)), 1) - 1]
+def _lengths(sizes: Counter[int]) -> Lengths:
+    """Nearest-rank percentiles of how often each size occurs; 0 of none."""
+    ordered = sorted(sizes)
+    below = list(accumulate(sizes[size] for size in ordered))
+    ranks = (max(math.ceil(percent / 100 * sizes.total()), 1) for percent in (0, 50, 95, 100))
+    return Lengths(*(ordered[bisect_left(below, rank)] if ordered else 0 for rank in ranks))
 
 
 def _overview(splits: Sequence[SplitReport]) -> str:
@@ -219,7 +259,8 @@ def _overview(splits: Sequence[SplitReport]) -> str:
     for split in splits:
         lengths = split.lengths
         numbers = (split.examples, split.words, lengths.minimum, lengths.median, lengths.p95)
-        row = [split.name, *map(str, (*numbers, lengths.maximum, split.duplicates))]
+        duplicates = "-" if split.duplicates is None else split.duplicates
+        row = [split.name, *map(str, (*numbers, lengths.maximum, duplicates))]
         if fertility:
             row.append("-" if split.fertility is None else f"{split.fertility:.2f}")
         rows.append(row)

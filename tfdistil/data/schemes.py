@@ -7,13 +7,18 @@ file may be written in one; both are translated here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
+
+Scheme = Literal["iob2", "iobes", "words"]
 
 FOLLOWS = {
     "iob2": {"O": "OB", "B": "OBI", "I": "OBI"},
     "iobes": {"O": "OBS", "B": "IE", "I": "IE", "E": "OBS", "S": "OBS"},
+    "words": {"O": "OB", "B": "OB"},
 }
 """By scheme, and by the mark of a label, the marks that may follow it. ``I`` and ``E`` continue a
-span and have its type. What may follow ``O`` may begin a text; what ``O`` may follow may end it."""
+span and have its type. What may follow ``O`` may begin a text; what ``O`` may follow may end it. In
+``words`` nothing continues: a label is of one word, as parts of speech are."""
 
 CONTINUES = "IE"
 
@@ -31,8 +36,11 @@ def labels_of(types: Iterable[str], scheme: str) -> list[str]:
 
 
 def scheme_of(labels: Iterable[str]) -> str:
-    """The scheme that labels are of: ``iobes`` if one is marked ``E`` or ``S``."""
-    return "iobes" if any(label[:2] in ("E-", "S-") for label in labels) else "iob2"
+    """The scheme that labels are of: the one with all their marks."""
+    found = {label[:2] for label in labels}
+    if found & {"E-", "S-"}:
+        return "iobes"
+    return "words" if "B-" in found and "I-" not in found else "iob2"
 
 
 def to_iob2(tags: Iterable[str]) -> list[str]:
@@ -42,7 +50,7 @@ def to_iob2(tags: Iterable[str]) -> list[str]:
 
 def from_iob2(tags: Sequence[str], scheme: str) -> list[str]:
     """Legal IOB2 tags in another scheme."""
-    if scheme == "iob2":
+    if scheme != "iobes":
         return list(tags)
     found = []
     for tag, after in zip(tags, [*tags, "O"][1:], strict=True):

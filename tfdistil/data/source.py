@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult, Split, read, split_whitespace
-from tfdistil.data.schemes import FOLLOWS
+from tfdistil.data.schemes import FOLLOWS, Scheme
 from tfdistil.errors import DataError
 
 
@@ -28,7 +28,7 @@ class Source:
         label_map: span type or label to the one it becomes; a span type that becomes ``O`` is
             dropped. Applied after the repair.
         repair: ``iob2`` reads an orphan ``I-x`` as ``B-x`` and a stray ``B-O`` as ``O``.
-        scheme: of the tags in the file, ``iob2`` or ``iobes``; examples have IOB2.
+        scheme: of the tags in the file, ``iob2``, ``iobes`` or ``words``; examples have IOB2.
         limit: take a random sample of this many examples, in file order; None takes all.
         seed: of the sample.
     """
@@ -39,7 +39,7 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict)
     label_map: Mapping[str, str] = field(default_factory=dict)
     repair: Literal["iob2"] | None = None
-    scheme: Literal["iob2", "iobes"] = "iob2"
+    scheme: Scheme = "iob2"
     limit: int | None = None
     seed: int = 0
 

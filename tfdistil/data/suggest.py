@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tfdistil.data.readers import guess_format
-from tfdistil.data.readers.files import check_readable
+from tfdistil.data.readers.files import check_text
 from tfdistil.data.readers.tags import is_tag
+from tfdistil.data.schemes import scheme_of
 from tfdistil.data.source import Source
 from tfdistil.errors import DataError
 
@@ -29,16 +31,17 @@ def suggest(path: str | Path) -> Source:
     Looks at the first rows. What it suggests is still checked by `load`.
 
     Raises:
-        DataError: no such file, or a format or columns that cannot be told; says what to set.
+        DataError: no such file, an empty one, one in UTF-16, or a format or columns that cannot be
+            told; says what to set.
     """
     path = Path(path)
     if not path.is_dir():
-        check_readable(path)
+        check_text(path)
     format = guess_format(path)
     if format is None:
         raise DataError("cannot tell the format from the name and the first lines", path)
     find = _FINDERS.get(format)
-    return Source(path, format, options={} if find is None else find(path, _head(path)))
+    return Source(path, format, **({} if find is None else find(path, _head(path))))
 
 
 def _head(path: Path) -> list[str]:
@@ -51,30 +54,51 @@ def _conll(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     comments = [line for line in lines if line.startswith("# ")]
     separator = "\t" if any("\t" in line for line in lines) else None
     rows = [line.split(separator) for line in lines if not line.startswith("# ")]
-    width = min(map(len, rows), default=0)
-    word = int(width > 1 and all(_ID.fullmatch(row[0]) for row in rows))
-    columns = range(word + 1, width)
-    tag = next((at for at in columns if _holds_tags([row[at] for row in rows])), None)
-    options: dict[str, Any] = {}
-    if word:
-        options["word"] = word
+    if not rows:
+        raise DataError("comments alone, and no row with a word", path)
+    width = max(map(len, rows))
+    word = int(width > 1 and _most(_ID.fullmatch(row[0]) for row in rows))
+    # Where chunks and entities have a column each, entities are the last.
+    tag = max((at for at in range(word + 1, width) if _scheme(rows, at)), default=None)
+    found: dict[str, Any] = {}
+    options: dict[str, Any] = {"word": word} if word else {}
     if tag is None and path.suffix.lower() == ".conllu":
         options["tag"] = None
     elif tag is None:
-        raise DataError("no column holds IOB2 tags; set `tag`, or `tag: null` for none", path)
-    elif any(len(row) != tag + 1 for row in rows):
-        options["tag"] = tag
+        without = next((row for row in rows if not is_tag(row[-1], "iobes")), rows[0])
+        raise DataError(
+            "no column has spans in IOB2 or IOBES tags, such as B-PER: correct the file, or set "
+            "`tag` in a recipe to the column that does, or to null for text without tags; labels "
+            "of words, such as parts of speech, need `scheme: words` there, for file and task; a "
+            f"row is {without}",
+            path,
+        )
+    else:
+        if any(len(row) != tag + 1 for row in rows):
+            options["tag"] = tag
+        if (scheme := _scheme(rows, tag)) != "iob2":
+            found["scheme"] = scheme
     for key in ("intent", "label"):
         if any(line.startswith(f"# {key} = ") for line in comments):
             options["label_comment"] = key
             break
-    return options
+    return {**found, "options": options}
 
 
-def _holds_tags(cells: Sequence[str]) -> bool:
+def _scheme(rows: Sequence[Sequence[str]], at: int) -> str | None:
+    """The scheme of a column's tags; None if it does not hold tags, or no span."""
+    cells = [row[at] if at < len(row) else "" for row in rows]
+    # A file whose names are all single words is IOB2, too.
+    scheme = "iobes" if scheme_of(cells) == "iobes" else "iob2"
     stray = ("B-O", "I-O")
-    legal = all(is_tag(cell) or cell in stray for cell in cells)
-    return legal and any(cell.startswith("B-") for cell in cells)
+    legal = _most(is_tag(cell, scheme) or cell in stray for cell in cells)
+    return scheme if legal and any(cell != "O" and is_tag(cell, scheme) for cell in cells) else None
+
+
+def _most(true: Iterable[object]) -> bool:
+    """Whether all are true but for a tenth: a broken line is for `load` to name."""
+    counts = Counter(map(bool, true))
+    return counts[False] * 9 <= counts[True]
 
 
 def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
@@ -119,6 +143,7 @@ def _top(_path: Path, lines: Sequence[str]) -> dict[str, Any]:
 
 _FINDERS: dict[str, Callable[[Path, Sequence[str]], dict[str, Any]]] = {
     "conll": _conll,
-    "table": _table,
-    "top": _top,
+    "table": lambda path, lines: {"options": _table(path, lines)},
+    "top": lambda path, lines: {"options": _top(path, lines)},
 }
+"""By format, what tells the fields of its source."""

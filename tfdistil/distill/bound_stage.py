@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from itertools import chain, product
 from typing import Any, Protocol
 
+import numpy as np
+
 from tfdistil.data.example import Example
 from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
-from tfdistil.distill.masking import Texts
+from tfdistil.distill.masking import Texts, count_pieces, piece_counts
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
 from tfdistil.distill.objectives import Align
 from tfdistil.distill.optimizer import TERMS, check_rates
+from tfdistil.distill.precision import check_precision
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.sets import unfit
+from tfdistil.distill.sets import Shelf, count_set, unfit
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.errors import RecipeError
@@ -85,6 +88,7 @@ def bind_stage(
     sets: Mapping[str, Sequence[Example]],
     task: Task,
     delivered: str = "labels",
+    shelf: Shelf | None = None,
 ) -> BoundStage:
     """Find all that a stage names, and what it asks for in vain, without training anything.
 
@@ -94,6 +98,8 @@ def bind_stage(
         sets: examples by name.
         task: its outputs are those that terms stand for.
         delivered: the head that is delivered, see `dev_head`.
+        shelf: where text of any size is kept in rows, whose pieces noise may count; None: nowhere,
+            and the text itself would have to be read.
 
     Raises:
         RecipeError: an unknown objective, output or layer group, a set that is empty, a signal that
@@ -119,7 +125,7 @@ def bind_stage(
         _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
         _check_labels(spec, term, (e for name in pools[term.stream] for e in sets[name]), task)
     student = models[spec.student]
-    _check_precision(spec, student.model)
+    check_precision(spec.precision, student.model, f"stage {spec.name!r}: precision")
     if teacher is not None:
         _check_tokenizers(spec, student, teacher, terms)
         _check_heads(spec, student.model, teacher.model, terms)
@@ -132,7 +138,7 @@ def bind_stage(
         teacher,
         terms,
         pools,
-        _noise(spec, student, terms, _Texts(sets, pools), task),
+        _noise(spec, student, terms, _Texts(sets, pools, shelf), task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered, own),
     )
@@ -177,15 +183,6 @@ def _check_sets(
         wrong = unfit(sets[name], pool, student.featurizer, theirs, spec.noise)
         if wrong is not None:
             raise RecipeError(f"stage {spec.name!r} draws from {name!r}: {wrong}")
-
-
-def _check_precision(spec: StageSpec, student: Any) -> None:
-    known = getattr(student, "precisions", ("float32",))
-    if spec.precision not in known:
-        raise RecipeError(
-            f"stage {spec.name!r}: precision: {spec.precision}: {spec.student!r} trains in "
-            f"{listed(known)}"
-        )
 
 
 def _first_head(teacher: Any) -> str:
@@ -285,15 +282,31 @@ class _Texts:
     Attributes:
         sets: examples by name.
         pools: the names that count.
+        shelf: of rows on disk.
     """
 
     sets: Mapping[str, Sequence[Example]]
     pools: Mapping[str, Sequence[str]]
+    shelf: Shelf | None
+
+    @property
+    def drawn_from(self) -> list[Sequence[Example]]:
+        """The sets that count, each once."""
+        return [self.sets[name] for name in dict.fromkeys(chain(*self.pools.values()))]
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        for name in dict.fromkeys(chain(*self.pools.values())):
-            for example in self.sets[name]:
+        for examples in self.drawn_from:
+            for example in examples:
                 yield from filter(None, example.key())
+
+
+@count_pieces.register
+def _(texts: _Texts, featurizer: Any) -> np.ndarray:
+    """Of rows on disk where a set has them: its text was tokenized to make them."""
+    if texts.shelf is None:
+        return piece_counts(featurizer, texts)
+    counts = [count_set(examples, featurizer, texts.shelf) for examples in texts.drawn_from]
+    return np.sum(counts, axis=0)
 
 
 def _noise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +24,15 @@ _BITS_OF_A_BYTE = 8
 
 @dataclass(frozen=True)
 class _Hidden:
-    """A hidden word in a row: its place in the text, its first position, its pieces."""
+    """A hidden word in a row: its place in the text, its first position, its pieces there.
+
+    Not ``whole``: it has unknown pieces, or more than the window holds, and cannot be guessed.
+    """
 
     place: int
     start: int
     pieces: tuple[int, ...]
+    whole: bool
 
 
 class ClozePredictor:
@@ -35,7 +40,8 @@ class ClozePredictor:
 
     A word's guess is the best piece at each of its positions, and its probability the product of
     those of its own pieces. A word that the vocabulary cannot spell is never guessed, and what it
-    would take to spell it, eight bits for each byte, counts beside its unknown piece.
+    would take to spell it, eight bits for each byte, counts beside its unknown piece; so is it with
+    a word of more pieces than a window holds, of which the window's count, too.
 
     Args:
         model: an encoder.
@@ -53,14 +59,16 @@ class ClozePredictor:
     def predict(self, rows: Rows) -> list[Prediction]:
         """One prediction per example, see `Text`."""
         guesses = [[""] * len(words) for words in rows.texts]
-        scores = [[1.0] * len(words) for words in rows.texts]
+        bits = [[0.0] * len(words) for words in rows.texts]
         for batch in bucketed_batches(rows.lengths, _BATCH, None):
             hidden = [list(self._hidden(rows, row)) for row in batch]
             if any(hidden):
-                self._guess(rows, batch, hidden, guesses, scores)
+                self._guess(rows, batch, hidden, guesses, bits)
         return [
-            Prediction(tags=tuple(guess), tag_scores=tuple(score))
-            for guess, score in zip(guesses, scores, strict=True)
+            Prediction(
+                tags=tuple(guess), tag_scores=tuple(2.0**-b for b in own), tag_bits=tuple(own)
+            )
+            for guess, own in zip(guesses, bits, strict=True)
         ]
 
     def score(self, rows: Rows, examples: Sequence[Example]) -> dict[str, float]:
@@ -76,7 +84,9 @@ class ClozePredictor:
             if first <= place < end:
                 start = int(window.tokens[window.starts[place - first]])
                 room = window.length - 1 - start  # a word longer than a window is cut
-                yield _Hidden(int(place), start, known[words[place]][:room])
+                pieces = known[words[place]]
+                whole = len(pieces) <= room and self.featurizer.unk not in pieces
+                yield _Hidden(int(place), start, pieces[:room], whole)
 
     def _guess(
         self,
@@ -84,7 +94,7 @@ class ClozePredictor:
         batch: np.ndarray,
         hidden: Sequence[Sequence[_Hidden]],
         guesses: list[list[str]],
-        scores: list[list[float]],
+        bits: list[list[float]],
     ) -> None:
         """Fill in what is guessed in a batch of rows."""
         inputs = rows.inputs(batch)
@@ -105,13 +115,12 @@ class ClozePredictor:
             example = int(rows.example[row])
             for word in found:
                 part = slice(at, at := at + len(word.pieces))
-                spelt = self.featurizer.unk not in word.pieces
-                right = spelt and tuple(best[part].tolist()) == word.pieces
+                right = word.whole and tuple(best[part].tolist()) == word.pieces
                 text = rows.texts[example][word.place]
                 guesses[example][word.place] = text if right else self._read(best[part], text)
-                bytes_left = 0 if spelt else len(text.encode("utf-8", "surrogatepass"))
-                probability = float(np.exp(log_p[part].astype(np.float64).sum()))
-                scores[example][word.place] = probability * 2.0 ** (-_BITS_OF_A_BYTE * bytes_left)
+                bytes_left = 0 if word.whole else len(text.encode("utf-8", "surrogatepass"))
+                of_pieces = -float(log_p[part].astype(np.float64).sum()) / math.log(2)
+                bits[example][word.place] = of_pieces + _BITS_OF_A_BYTE * bytes_left
 
     def _read(self, pieces: np.ndarray, text: str) -> str:
         """Pieces as they are written; nothing where they look like the word and are not it."""

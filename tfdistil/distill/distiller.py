@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
+from tfdistil.distill.accumulation import Counts, weight_key
 from tfdistil.distill.forward import SignalModel, at_tokens
 from tfdistil.distill.precision import computing_in, in_float32
 from tfdistil.distill.terms import Term
@@ -18,17 +20,16 @@ from tfdistil.recipe.schema.stages import Precision
 if keras.backend.backend() == "tensorflow":
     from tfdistil.distill.tensorflow_step import TrainStep
 else:
-
-    class TrainStep:  # type: ignore[no-redef]
-        """Other backends use Keras' own step, which calls `Distiller.compute_loss` too."""
+    from tfdistil.distill.jax_step import TrainStep  # type: ignore[assignment]
 
 
 class Distiller(TrainStep, keras.Model):
     """Trains a student on the weighted sum of a stage's terms.
 
-    ``fit`` takes batches ``{stream: {inputs..., tokens, token_mask, target/..., teacher/...}}``.
-    The student runs once per stream. Everything that makes the loss is in `compute_loss`; the
-    training step of a backend only differentiates it.
+    ``fit`` takes batches ``{stream: {inputs..., tokens, token_mask, target/..., teacher/...}}``,
+    with ``weight/...`` where they are a part of an update (`UpdateBatches`). The student runs once
+    per stream. Everything that makes the loss is in `compute_loss`; the training step of a backend
+    only differentiates it.
 
     Args:
         student: gives named signals and says their `level`; gets the whole batch of a stream, so
@@ -119,7 +120,7 @@ class Distiller(TrainStep, keras.Model):
                 teacher[term.stream] if term.on_subwords else x[term.stream],
             )
             mean.update_state(value, sample_weight=count)
-            values.append(value)
+            values.append(value * x[term.stream].get(weight_key(term.label), 1.0))
         return self._total(values)
 
     def _total(self, values: Sequence[Any]) -> Any:
@@ -132,12 +133,14 @@ class Distiller(TrainStep, keras.Model):
             total = total + loss
         return total
 
-    def compute_metrics(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """The terms' means so far, the ``loss`` that they make now, and what terms have learnt."""
+    def term_results(self) -> dict[str, Any]:
+        """The terms' means so far."""
+        return {mean.name: mean.result() for mean in self.term_means}
+
+    def results(self, means: Mapping[str, Any]) -> dict[str, Any]:
+        """The ``loss`` that the terms' means make now, these, and what terms have learnt."""
         learned = {name: ops.convert_to_tensor(v) for name, v in self.term_parameters.items()}
-        means = [mean.result() for mean in self.term_means]
-        names = [mean.name for mean in self.term_means]
-        return {"loss": self._total(means), **dict(zip(names, means, strict=True)), **learned}
+        return {"loss": self._total(list(means.values())), **means, **learned}
 
     def _teacher_signals(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         assert self.teacher is not None, "terms that align on pieces need a teacher"
@@ -161,21 +164,66 @@ class Distiller(TrainStep, keras.Model):
                 return at_tokens(signals[name], batch["tokens"])
             return signals[name]
 
-        found = {"student": [aligned(name) for name in term.student]}
-        if term.teacher:
-            found["teacher"] = [teacher_signals[f"teacher/{name}"] for name in term.teacher]
+        student = [aligned(name) for name in term.student]
+        teacher = [teacher_signals[f"teacher/{name}"] for name in term.teacher]
+        arguments = self._arguments(term, batch, student, teacher)
+        parameters = self._values(term, term.objective.parameters)
+        value = term.objective.function(**arguments, **parameters, **term.options)
+        return value, self._count(term, batch, signals)
+
+    def counts(self, batch: Mapping[str, Any], of_model: Mapping[str, Any]) -> Counts:
+        """How many values the terms are the means of in a batch, by stream and label.
+
+        Args:
+            batch: as ``fit`` takes it.
+            of_model: from `signals_of_model`.
+        """
+        found: dict[str, dict[str, float]] = {key: {} for key in self.streams}
+        for term in self.terms:
+            number = self._count(term, batch[term.stream], of_model)
+            found[term.stream][term.label] = float(ops.convert_to_numpy(number))
+        return found
+
+    def signals_of_model(self, batch: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The student's signals that are the same for every text, of those that terms read.
+
+        Args:
+            batch: any; the student runs on it where a term reads such a signal.
+        """
+        names = {
+            (term.stream, name)
+            for term in self.terms
+            for name in term.student
+            if self.student.level(name) == "model"
+        }
+        signals = self(batch) if names else {}
+        return {name: ops.convert_to_numpy(signals[stream][name]) for stream, name in names}
+
+    def _count(self, term: Term, batch: Mapping[str, Any], of_model: Mapping[str, Any]) -> Any:
+        """How many values a term is the mean of, which no model has to run for."""
+        student = [
+            of_model[name] if self.student.level(name) == "model" else None for name in term.student
+        ]
+        teacher = [batch.get(f"teacher/{name}") for name in term.teacher]
+        return term.objective.count(
+            **self._arguments(term, batch, student, teacher), **term.options
+        )
+
+    def _arguments(
+        self, term: Term, batch: Mapping[str, Any], student: list[Any], teacher: list[Any]
+    ) -> dict[str, Any]:
+        """What a term's functions get of a batch, beside options and parameters."""
+        found = {"student": student} | ({"teacher": teacher} if term.teacher else {})
         arguments: dict[str, Any] = {
             key: tensors[0] if len(tensors) == 1 and key not in term.lists else tensors
             for key, tensors in found.items()
         }
         if term.target is not None:
             arguments["target"] = batch[f"target/{term.target}"]
-        if not gather:
+        if term.align != "token":
             mask = batch["attention_mask"]
         elif self.student.level(term.student[0]) in ("subword", "token"):
             mask = batch["token_mask"]
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])
-        parameters = self._values(term, term.objective.parameters)
-        value = term.objective.function(**arguments, mask=mask, **parameters, **term.options)
-        return value, term.objective.count(**arguments, mask=mask, **term.options)
+        return arguments | {"mask": mask}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, singledispatch
 from itertools import chain
 from typing import Any
 
@@ -31,18 +31,18 @@ def masking(
 
     Args:
         featurizer: of word pieces, whose special ones are never chosen.
-        texts: those of the stage, whose pieces are counted for ``smoothing``.
+        texts: those of the stage, whose pieces are counted for ``smoothing``, see `count_pieces`.
         probability: share of the pieces that is chosen.
         smoothing: s ≥ 0: a piece is chosen in proportion to count^-s, so that rare ones are guessed
             more often; 0: all alike. DistilBERT and Eliquare have 0.7.
         whole_words: choose all pieces of a word or none.
 
     Raises:
-        ValueError: no probability, a negative smoothing, a tokenizer without a mask piece or whose
-            pieces do not tell where a word begins, or none at all.
+        ValueError: no probability, a smoothing that is negative or no number, a tokenizer without a
+            mask piece or whose pieces do not tell where a word begins, or none at all.
     """
     check_share(probability)
-    if smoothing < 0:
+    if not 0 <= smoothing < np.inf:
         raise ValueError(f"option 'smoothing' is {smoothing}, expected 0 or more")
     mask = mask_piece(featurizer)
     special = (mask, *featurizer.special_ids())
@@ -51,7 +51,7 @@ def masking(
 
     @cache  # counted with the first batch: a recipe that is only checked does not wait for it
     def weights() -> np.ndarray:
-        counts = np.maximum(piece_counts(featurizer, texts), 1)
+        counts = np.maximum(count_pieces(texts, featurizer), 1)
         return counts.astype(np.float64) ** -smoothing
 
     return mask_pieces(
@@ -71,14 +71,14 @@ def mask_piece(featurizer: Any) -> int:
     Raises:
         ValueError: a tokenizer without it, or none at all.
     """
-    tokenizer = getattr(featurizer, "tokenizer", None)
-    if tokenizer is None:
+    if getattr(featurizer, "tokenizer", None) is None:
         raise ValueError("the student has no word pieces, so there is no piece [MASK]")
-    found = [tokenizer.token_to_id(name) for name in MASK_TOKENS]
-    known = [piece for piece in found if piece is not None]
-    if not known:
-        raise ValueError(f"the tokenizer has neither the piece {' nor '.join(MASK_TOKENS)}")
-    return known[0]
+    if featurizer.mask is None:
+        raise ValueError(
+            f"the tokenizer has neither the piece {' nor '.join(MASK_TOKENS)}, and its "
+            "tokenizer_config.json names no other mask_token"
+        )
+    return featurizer.mask
 
 
 def piece_counts(featurizer: Any, texts: Texts) -> np.ndarray:
@@ -89,6 +89,19 @@ def piece_counts(featurizer: Any, texts: Texts) -> np.ndarray:
         ids = list(chain.from_iterable(known[word] for word in words))
         np.add.at(counts, ids, 1)
     return counts
+
+
+@singledispatch
+def count_pieces(texts: Texts, featurizer: Any) -> np.ndarray:
+    """How often each piece occurs in texts, int64 ``[vocabulary]``.
+
+    Texts of a type that has been tokenized already register a function of their own.
+
+    Args:
+        texts: gone through once.
+        featurizer: of word pieces.
+    """
+    return piece_counts(featurizer, texts)
 
 
 def word_beginnings(tokenizer: Any) -> np.ndarray:

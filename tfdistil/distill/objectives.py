@@ -88,9 +88,10 @@ class Objective:
         function: ``function(student, teacher?, target?, mask, **parameters, **options)``;
             ``student`` and ``teacher`` are one tensor where one name is read, else a list.
         signals: what a term reads that says nothing else.
-        count: ``count(student=, teacher=, target=, mask=, ...)`` of all that it is given: how many
-            values the returned mean is over, so that means of batches of different size can be
-            joined into that of all of them.
+        count: ``count(student=, teacher=, target=, mask=, ...)``: how many values the returned mean
+            is over, so that means of batches of different size can be joined into that of all of
+            them. It is known before a model runs: of the student it gets the signals of level
+            ``model``, of the teacher those that are stored, and None for all others.
         parameters: scalars that each term of it owns and learns with the student, with what they
             begin at; they come as arguments of the function.
         defaults: options that a term may leave out, of those its templates name.

@@ -9,7 +9,25 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.errors import RecipeError
+from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import Precision
+
+
+def check_precision(precision: Precision, student: Any, place: str) -> None:
+    """Make sure that a student trains in a precision.
+
+    Args:
+        precision: what it is to compute in.
+        student: says what it can compute in (`HeadedModel.precisions`); one that does not, float32.
+        place: of the precision in the recipe.
+
+    Raises:
+        RecipeError: it does not.
+    """
+    known = getattr(student, "precisions", ("float32",))
+    if precision not in known:
+        raise RecipeError(f"{place}: {precision}: this model trains in {listed(known)}")
 
 
 @contextmanager

@@ -43,6 +43,7 @@ from tfdistil.distill.weights import save_weights
 from tfdistil.files import new_file, read_json, remove_file, write_json
 from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
+from tfdistil.shards.reading import ShardedRows
 from tfdistil.tasks import Task, constant_score
 
 STATE = ".state.npz"
@@ -107,13 +108,22 @@ class Schedule:
                 self.done.setdefault(stage.student, []).append(result)
         return updates
 
+    @property
+    def corpus_counts(self) -> dict[str, dict[str, int | float]]:
+        """Of the text in shards that was drawn from first, see `ShardedRows.language_counts`.
+
+        Empty where all sets were in memory.
+        """
+        sharded = (rows for rows in self._rows.values() if isinstance(rows, ShardedRows))
+        return next((rows.language_counts() for rows in sharded), {})
+
     def check(self, stage: StageSpec) -> BoundStage:
         """The stage bound to models and sets, without training anything.
 
         Raises:
             RecipeError: what it asks for in vain, see `bind_stage`.
         """
-        return bind_stage(stage, self.models, self.sets, self.task, self.head)
+        return bind_stage(stage, self.models, self.sets, self.task, self.head, self._shelf)
 
     def _stage(self, spec: StageSpec) -> list[PhaseResult]:
         stage = self.check(spec)

@@ -1,6 +1,6 @@
 """What a stage draws from, by its type: examples in memory, or text that is kept in shards.
 
-Another type of set is another function under each of the two here.
+Another type of set is another function under each of the three here.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from functools import cache, singledispatch
 from pathlib import Path
 
+import numpy as np
+
 from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
+from tfdistil.distill.masking import piece_counts
 from tfdistil.distill.noise import NOISE
 from tfdistil.distill.rows import TextRows, encode_rows
 from tfdistil.errors import RecipeError
 from tfdistil.recipe.schema.stages import NoiseSpec
+from tfdistil.shards.counting import kept_counts
 from tfdistil.shards.reading import Shards, open_shards
 from tfdistil.shards.sampling import language_shares, sampling_exponent
 from tfdistil.shards.text import Balance, TextPart
@@ -57,6 +61,20 @@ def encode_set(
 
 
 @singledispatch
+def count_set(examples: Sequence[Example], featurizer: Featurizer, shelf: Shelf) -> np.ndarray:
+    """How often each piece occurs in a set, int64 ``[vocabulary]``.
+
+    Args:
+        examples: the set.
+        featurizer: of word pieces.
+        shelf: for what is too large for memory.
+    """
+    del shelf
+    texts = (words for example in examples for words in example.key() if words)
+    return piece_counts(featurizer, texts)
+
+
+@singledispatch
 def unfit(
     examples: Sequence[Example],
     pool: Sequence[str],
@@ -81,6 +99,20 @@ def unfit(
 def _(text: TextPart, featurizer: Featurizer, task: Task | None, shelf: Shelf) -> TextRows:
     """Rows in shards, made once for a tokenizer, its settings and the content of the files."""
     del task
+    shards = _opened(_shards_of(text, featurizer, shelf))
+    return shards.rows(text.numbers, _shares(shards, text.corpus.balance))
+
+
+@count_set.register
+def _(text: TextPart, featurizer: Featurizer, shelf: Shelf) -> np.ndarray:
+    """Counted in the shards, once: no text is read again."""
+    folder = _shards_of(text, featurizer, shelf)
+    rows = _opened(folder).rows(text.numbers)
+    return kept_counts(rows, folder, text.name, shelf.counter)
+
+
+def _shards_of(text: TextPart, featurizer: Featurizer, shelf: Shelf) -> Path:
+    """The folder of a text's shards, which are made if they are not there."""
     if not isinstance(featurizer, SubwordFeaturizer):
         raise RecipeError(f"{text.name}: {_NO_PIECES}")
     assets = [data.decode() for _, data in sorted(featurizer.to_assets().items())]
@@ -92,8 +124,7 @@ def _(text: TextPart, featurizer: Featurizer, task: Task | None, shelf: Shelf) -
         progress(size)
         for line in statistics(_opened(folder)):
             shelf.log(line)
-    shards = _opened(folder)
-    return shards.rows(text.numbers, _shares(shards, text.corpus.balance))
+    return folder
 
 
 _opened = cache(open_shards)  # checked once, whatever sets of it are drawn from

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tfdistil.distill.accumulation import UpdateBatches
 from tfdistil.distill.best_weights import BestWeights, Patience
 from tfdistil.distill.bound_stage import BoundStage
 from tfdistil.distill.distiller import Distiller
@@ -144,7 +145,7 @@ def run_stage(
             own.append(WriteState(state, best, say))
         drawn = best.progress.batches
         distiller.fit(
-            replace(batches, first=drawn).dataset(),
+            _drawn_from(batches, drawn, spec.accumulate, distiller).dataset(),
             steps_per_epoch=steps - drawn,
             shuffle=False,  # the batches come shuffled
             verbose=0,
@@ -159,6 +160,17 @@ def run_stage(
         results.append(result)
     set_trainable(student, [name for name, _ in groups])
     return results
+
+
+def _drawn_from(
+    batches: StreamBatches, first: int, accumulate: int, distiller: Distiller
+) -> StreamBatches | UpdateBatches:
+    """The batches of a phase from a number on."""
+    left = replace(batches, first=first)
+    if accumulate == 1:  # a batch is an update, and nothing has to be counted
+        return left
+    of_model = distiller.signals_of_model(next(iter(left)))
+    return UpdateBatches(left, accumulate, partial(distiller.counts, of_model=of_model))
 
 
 def _facts(spec: StageSpec, phase: Phase, batches: StreamBatches) -> dict[str, Any]:

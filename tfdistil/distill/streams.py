@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Any, Protocol, cast
@@ -183,25 +183,33 @@ class StreamBatches:
                 yield rows[batch]
 
     def dataset(self) -> Any:
-        """What ``model.fit`` takes: a ``tf.data.Dataset`` that prefetches, or a plain generator.
+        """What ``model.fit`` takes, see `as_dataset`."""
+        return as_dataset(self)
 
-        The shapes are left open, so that TensorFlow traces the training step once.
-        """
-        if keras.backend.backend() != "tensorflow":
-            return ((batch,) for batch in self)
-        import tensorflow as tf
 
-        example = next(iter(self))
-        signature = {
-            key: {
-                name: tf.TensorSpec((None,) * min(a.ndim, 2) + a.shape[2:], a.dtype)
-                for name, a in batch.items()
-            }
-            for key, batch in example.items()
+def as_dataset(batches: Iterable[dict[str, Batch]]) -> Any:
+    """What ``model.fit`` takes: a ``tf.data.Dataset`` that prefetches, or a plain generator.
+
+    The shapes are left open, so that TensorFlow traces the training step once.
+
+    Args:
+        batches: endless, the same whenever they are gone through.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return ((batch,) for batch in batches)
+    import tensorflow as tf
+
+    example = next(iter(batches))
+    signature = {
+        key: {
+            name: tf.TensorSpec((None,) * min(a.ndim, 2) + a.shape[2:], a.dtype)
+            for name, a in batch.items()
         }
-        generated = tf.data.Dataset.from_generator(lambda: iter(self), output_signature=signature)
-        # Nothing here can be tuned, and who takes down an iterator waits for the thread that tunes:
-        # it sleeps up to a minute and does not hear that it is over (TensorFlow 2.21).
-        options = tf.data.Options()
-        options.autotune.enabled = False
-        return generated.prefetch(4).with_options(options)
+        for key, batch in example.items()
+    }
+    generated = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature)
+    # Nothing here can be tuned, and who takes down an iterator waits for the thread that tunes:
+    # it sleeps up to a minute and does not hear that it is over (TensorFlow 2.21).
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return generated.prefetch(4).with_options(options)

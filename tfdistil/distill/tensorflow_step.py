@@ -10,6 +10,10 @@ import tensorflow as tf
 class TrainStep:
     """Mixin with the custom ``train_step`` and ``test_step`` of the TensorFlow backend."""
 
+    def compute_metrics(self: Any, *_: Any, **__: Any) -> dict[str, Any]:
+        """The terms' means so far, the ``loss`` that they make now, and what terms have learnt."""
+        return self.results(self.term_results())
+
     def train_step(self: Any, batch: Any) -> dict[str, Any]:
         """One update of the trainable weights on one batch from every stream."""
         with tf.GradientTape() as tape:

@@ -22,12 +22,12 @@ def word_dropout(featurizer: Any, texts: Texts, probability: float = 0.1) -> Tra
     a pair, are not hidden.
 
     Args:
-        featurizer: of word pieces with a mask piece, or of hashed words.
+        featurizer: of word pieces with a mask piece, of hashed words, or of both.
         texts: not read.
         probability: of each word to be hidden.
 
     Returns:
-        A transform that replaces ``input_ids`` or ``fingerprint``.
+        A transform that replaces ``input_ids``, ``fingerprint``, or both.
 
     Raises:
         ValueError: no probability, a featurizer of another kind, or no mask piece.
@@ -80,5 +80,17 @@ def _hashes(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck
     return hide
 
 
-HIDE = {"subwords": _pieces, "projection": _hashes}
+def _both(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
+    hide_pieces, zero = _pieces(featurizer.subwords), featurizer.padding["fingerprint"]
+
+    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
+        changed = hide_pieces(batch, words, struck)
+        fingerprint = batch["fingerprint"].copy()
+        fingerprint[changed["input_ids"] != batch["input_ids"]] = zero
+        return changed | {"fingerprint": fingerprint}
+
+    return hide
+
+
+HIDE = {"subwords": _pieces, "projection": _hashes, "subwords+projection": _both}
 """How words are hidden, by the kind of the featurizer."""

@@ -52,7 +52,9 @@ class LoadReport:
         architecture: the class the file was saved from.
         loaded: names of the tensors that were taken, as in the file.
         heads: outputs whose classifier came from the file.
-        fresh: parts that start from new weights.
+        fresh_heads: what starts from new weights of the heads, in words, by the signal of their
+            scores.
+        fresh_pooler: whether the pooler does.
         ignored: names of tensors the encoder has no use for.
     """
 
@@ -60,13 +62,14 @@ class LoadReport:
     architecture: str
     loaded: tuple[str, ...]
     heads: tuple[str, ...]
-    fresh: tuple[str, ...]
+    fresh_heads: Mapping[str, str]
+    fresh_pooler: bool
     ignored: tuple[str, ...]
 
     @property
-    def fresh_heads(self) -> tuple[str, ...]:
-        """The heads, and parts of them, among what starts from new weights."""
-        return tuple(part for part in self.fresh if "head" in part)
+    def fresh(self) -> tuple[str, ...]:
+        """All parts that start from new weights, in words."""
+        return (*self.fresh_heads.values(), *(["pooler"] if self.fresh_pooler else []))
 
     def __str__(self) -> str:
         parts = [f"{self.architecture} from {self.source}: {len(self.loaded)} tensors loaded"]
@@ -102,7 +105,8 @@ def load_encoder(
             index), or a hub id.
         outputs: task output to ``(level, number of labels)``, for example
             ``{o.name: (o.level, len(o.labels)) for o in task.outputs}``.
-        heads: of the encoder, see `Encoder`; ``{"logits": "mlm"}`` loads the masked-language head.
+        heads: of the encoder, see `Encoder`; ``{"logits": "mlm"}`` loads the masked-language head,
+            which is new where the file has none.
         labels: output name to labels in the order of the logits. An output that is not in it takes
             the file's labels in the file's order.
         pooler: whether to have a pooler. None: where a head needs one, or where there is no head
@@ -144,17 +148,18 @@ def load_encoder(
             seed=seed,
             **kwargs,
         )
-        required = base_tensors(encoder) | mlm_tensors(encoder)
+        required = base_tensors(encoder)
         orders: dict[str, list[int]] = {}
         for name, order in kept.items():
             classifier = head_tensors(encoder, name, joint=is_joint(content))
             required |= classifier
             orders |= dict.fromkeys(list(classifier)[-2:], order)
-        fresh = [f"head {name}" for name in wanted if name not in kept]
+        signal_of = encoder.signal_of
+        fresh = {signal_of(name): f"head {name}" for name in wanted if name not in kept}
         for name, order in kept.items():
             extra = extra_tensors(encoder, name)
             if not extra.keys() <= names.keys():
-                fresh.append(f"{wanted[name].kind} of head {name}")
+                fresh[signal_of(name)] = f"{wanted[name].kind} of head {name}"
                 continue
             if extra and order != sorted(order):
                 raise CheckpointError(
@@ -164,12 +169,16 @@ def load_encoder(
             required |= extra
             _check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
-        if "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None):
+        has_pooler = "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None)
+        if has_pooler:
             required |= pooler_tensors(encoder)
-        elif encoder.pooler is not None:
-            fresh.append("pooler")
         if mlm:
             names = _without_tied(tensors, names, config)
+            if (scores := mlm_tensors(encoder)).keys() & names.keys():
+                required |= scores
+            else:
+                signal = next(name for name, spec in specs.items() if spec.level == "subword")
+                fresh[signal_of(signal)] = f"masked-language head {signal}"
         _check(required, names, tensors, folder)
         for name, weight in required.items():
             _assign(weight, tensors[names[name]], orders.get(name))
@@ -179,7 +188,8 @@ def load_encoder(
         architecture=architecture,
         loaded=tuple(sorted(used)),
         heads=tuple(kept),
-        fresh=tuple(fresh),
+        fresh_heads=fresh,
+        fresh_pooler=encoder.pooler is not None and not has_pooler,
         ignored=tuple(sorted(set(tensors) - used)),
     )
     _LOG.info("%s", encoder.load_report)

@@ -133,7 +133,7 @@ class Encoder(HeadedModel):
             initializer_range=self.config.initializer_range,
             seed=self._seed(part),
             name=f"head_{key_of(signal)}".replace("/", "_"),
-            dtype=self.dtype_policy,
+            dtype="float32",
             **_classifier_options(self.config, spec.level, self.head_dropout),
         )
 
@@ -174,7 +174,8 @@ class Encoder(HeadedModel):
             if self.head_specs[signal].level != "subword"
         }
 
-    def signal_of(self, name: str) -> str:
+    @staticmethod
+    def signal_of(name: str) -> str:
         """The signal of one of `classifiers`."""
         return name if "/" in name else f"logits/{name}"
 

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.encoders.layers import LayerNorm, activation, normal
+from tfdistil.encoders.layers import Dense, LayerNorm, activation, normal
 
 
 class Pooler(keras.layers.Layer):
@@ -28,7 +28,7 @@ class Pooler(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.hidden_dim, self.initializer_range, self.seed = hidden_dim, initializer_range, seed
-        self.dense = keras.layers.Dense(
+        self.dense = Dense(
             hidden_dim,
             activation="tanh",
             kernel_initializer=normal(initializer_range, seed, 0),
@@ -85,8 +85,8 @@ class Classifier(keras.layers.Layer):
         self.rate, self.input_rate = dropout, input_dropout
         self.initializer_range, self.seed = initializer_range, seed
 
-        def dense(name: str, units: int, offset: int, function: str | None) -> keras.layers.Dense:
-            return keras.layers.Dense(
+        def dense(name: str, units: int, offset: int, function: str | None) -> Dense:
+            return Dense(
                 units,
                 activation=function,
                 kernel_initializer=normal(initializer_range, seed, offset),
@@ -156,7 +156,7 @@ class MaskedLanguageScores(keras.layers.Layer):
         self.vocabulary, self.hidden_dim, self.activation = vocabulary, hidden_dim, activation
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range, self.seed = initializer_range, seed
-        self.dense = keras.layers.Dense(
+        self.dense = Dense(
             hidden_dim,
             kernel_initializer=normal(initializer_range, seed, 0),
             name="dense",

@@ -99,6 +99,20 @@ class LayerNorm(keras.layers.LayerNormalization):
         return ops.cast(shifted, self.compute_dtype)
 
 
+class Dense(keras.layers.Dense):
+    """A dense layer that adds its bias in the precision of its weights.
+
+    The gradient of a bias is a sum over all rows, and TensorFlow sums in the precision of the
+    addition: in bfloat16 a sum of some thousand rows loses most of what is added to it.
+    """
+
+    def call(self, inputs: Any, training: bool | None = None) -> Any:
+        """``[..., D]`` to ``[..., units]``."""
+        del training
+        x = ops.cast(ops.matmul(inputs, self.kernel), self.variable_dtype)
+        return self.activation(ops.cast(ops.add(x, self.bias), self.compute_dtype))
+
+
 class Embeddings(keras.layers.Layer):
     """Word + position + segment embeddings, normalized, with dropout.
 
@@ -226,11 +240,9 @@ class TransformerLayer(keras.layers.Layer):
         self.layer_norm_epsilon = layer_norm_epsilon
         self.initializer_range, self.seed = initializer_range, seed
 
-        def dense(name: str, units: int, offset: int) -> keras.layers.Dense:
+        def dense(name: str, units: int, offset: int) -> Dense:
             initializer = normal(initializer_range, seed, offset)
-            return keras.layers.Dense(
-                units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy
-            )
+            return Dense(units, kernel_initializer=initializer, name=name, dtype=self.dtype_policy)
 
         def norm(name: str) -> LayerNorm:
             return LayerNorm(epsilon=layer_norm_epsilon, name=name, dtype=self.dtype_policy)

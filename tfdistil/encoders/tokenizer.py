@@ -102,10 +102,8 @@ def _wrapped(tokenizer: Tokenizer, names: Mapping[str, str], config: EncoderConf
 
     copy = Tokenizer.from_str(tokenizer.to_str())
     ids = pretrained.special_token_ids(copy, names)
-    special = {f"{key}_token": copy.id_to_token(ids[key]) for key in ("cls", "sep", "pad", "unk")}
-    mask = next(
-        (name for name in pretrained.MASK_TOKENS if copy.token_to_id(name) is not None), None
-    )
+    roles = ("cls", "sep", "pad", "unk", "mask")
+    special = {f"{role}_token": copy.id_to_token(ids[role]) for role in roles if role in ids}
     inputs = ["input_ids", "attention_mask"]
     if config.type_vocabulary > 1:
         inputs.insert(1, "token_type_ids")
@@ -114,5 +112,4 @@ def _wrapped(tokenizer: Tokenizer, names: Mapping[str, str], config: EncoderConf
         model_max_length=config.max_length,
         model_input_names=inputs,
         **special,
-        **({} if mask is None else {"mask_token": mask}),
     )

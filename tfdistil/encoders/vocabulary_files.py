@@ -125,7 +125,8 @@ def unigram(folder: Path) -> Tokenizer:
 
 
 def _special(folder: Path, vocabulary: Mapping[str, int], path: Path) -> dict[str, str]:
-    names = _SPECIAL | pretrained.special_token_names(folder)
+    given = pretrained.special_token_names(folder)
+    names = {key: given.get(key, usual) for key, usual in _SPECIAL.items()}
     missing = [name for name in names.values() if name not in vocabulary]
     if missing:
         raise CheckpointError(f"{path} has no {', '.join(missing)}; is it RoBERTa's vocabulary?")

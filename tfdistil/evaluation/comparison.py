@@ -62,6 +62,11 @@ def compare(work: Run) -> Metrics:
         examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
         errors=tuple(Mistake(**one) for one in errors(sets[last], found[str(main)][last])),
         data=corpus.counts,
+        corpus={
+            name: counts
+            for name in recipe.plan()
+            if (counts := folder.facts(model_step(name)).get("corpus"))
+        },
         unknown_labels=corpus.unknown_labels,
         phases={
             name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()
@@ -181,6 +186,8 @@ def write_predictions(predictions: Sequence[Prediction], scores: bool = False) -
             row["label"] = prediction.label
         if scores:
             row["scores"] = list(prediction.tag_scores)
+            if prediction.tag_bits:
+                row["bits"] = list(prediction.tag_bits)
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
     return "".join(lines)
 
@@ -193,6 +200,7 @@ def read_predictions(path: Path) -> list[Prediction]:
             tags=tuple(row["tags"]) if "tags" in row else None,
             tag_scores=tuple(row.get("scores", ())),
             label=row.get("label"),
+            tag_bits=tuple(row.get("bits", ())),
         )
         for row in rows
     ]

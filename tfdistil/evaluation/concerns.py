@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.tasks import Prediction, Task, constant_score
@@ -52,7 +53,7 @@ def concerns(
     main_set: str,
     roles: Roles,
 ) -> list[str]:
-    """Sentences about a weak teacher, and about a student that has not learnt.
+    """Sentences about a small dev set, a weak teacher, and a student that has not learnt.
 
     Args:
         task: scores.
@@ -65,13 +66,16 @@ def concerns(
     def score(id: str, name: str) -> float:
         return task.score(sets[name], found[id][name])[task.metric]
 
+    few = too_few_to_choose(sets.get("dev", ())) if task.outputs else None
+    dev = [] if few is None else [few[0].upper() + few[1:]]
     floor, teacher = constant_score(task, sets[main_set]), roles.teacher
     own = score(roles.students[-1], main_set)
     if teacher is None:
-        return _student(own, None, floor)
+        return [*dev, *_student(own, None, floor)]
     kept = max(retention(score(id, n), score(teacher, n)) for id in roles.students for n in sets)
     of_set = {id: of[main_set] for id, of in found.items()}
     return [
+        *dev,
         *_teacher(task, sets[main_set], of_set, teacher, roles.baseline, kept),
         *_student(own, score(teacher, main_set), floor),
     ]

@@ -198,7 +198,7 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> di
     if system not in known:
         raise RunError(f"{folder}: no model {model!r}; there are {', '.join(map(str, known))}")
     if not system.is_file and work.is_trained(system.model) and not work.answers(system.model):
-        raise RunError(f"{folder}: no head of {model!r} scores the task")
+        raise RunError(f"{folder}: {model!r} has no head that was trained for the task")
     sets = read(work.corpus.splitter)
     if sets is None:
         work = open_run(folder, labelled_only=True)

@@ -10,24 +10,31 @@ from pathlib import Path
 import numpy as np
 
 from tfdistil.anchors.light import LightAnchor
+from tfdistil.anchors.naive import Majority, SecondText
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.evaluation.comparison import Predictions, stored_predictions
 from tfdistil.evaluation.concerns import ABOVE
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
+from tfdistil.metrics.tables import rows_by_language
 from tfdistil.recipe.systems import SystemId, files_of, main_of, models_of, teacher_of
 from tfdistil.runs.folder import EVALUATIONS
 from tfdistil.runs.run import Run, open_run
 
-LIGHT = "light"
-"""What runs are compared with when it is a model that needs no teacher: `LightAnchor`."""
+Anchor = LightAnchor | Majority | SecondText
+ANCHORS: dict[str, type[Anchor]] = {
+    "light": LightAnchor,
+    "majority": Majority,
+    "second": SecondText,
+}
+"""What needs no run: trained on the labels of the run that is compared with it."""
 
 HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
 
 
 @dataclass(frozen=True)
 class _Side:
-    """What the sentences of each set add to a metric, the mean over runs."""
+    """What sentences add to a metric, by set and by language in it; means over runs."""
 
     metric: str
     examples: Mapping[str, tuple[Example, ...]]
@@ -39,6 +46,8 @@ def over_sentences(
 ) -> str:
     """A Markdown table: per set the mean score of both sides, the gain, and what is kept.
 
+    A set in several languages has a row for each, too.
+
     The intervals are those of the paired bootstrap over sentences (`paired_bootstrap`): what each
     sentence adds to the metric is averaged over the runs of a side, so runs with several seeds are
     one system. The luck of the seeds is not in the interval; `over_seeds` shows that.
@@ -46,7 +55,7 @@ def over_sentences(
     Args:
         folders: finished runs.
         against: other finished runs on the same sentences, or one system of the same runs, such
-            as ``teacher``, ``baseline`` or ``student.tflite``, or `LIGHT`.
+            as ``teacher``, ``baseline`` or ``student.tflite``, or one of `ANCHORS`.
         system: whose answers of ``folders`` count, and of the other runs too; None: what each run
             delivers first.
 
@@ -58,10 +67,10 @@ def over_sentences(
     own = {str(one) for one in (*models_of(recipe), *files_of(recipe))}
     other = str(against[0]) if len(against) == 1 and str(against[0]) in own else None
     here = _side(runs, partial(_stored, system))
-    anchors: dict[tuple[Example, ...], LightAnchor] = {}
-    if other is None and list(map(str, against)) == [LIGHT]:
-        there = _side(runs, partial(_light, anchors))
-        title = f"{LIGHT}: {next(iter(anchors.values()))}"
+    anchors: dict[tuple[Example, ...], Anchor] = {}
+    if other is None and len(against) == 1 and str(against[0]) in ANCHORS:
+        there = _side(runs, partial(_trained, str(against[0]), anchors))
+        title = f"{against[0]}: {next(iter(anchors.values()))}"
     else:
         there = _side(runs if other else _open(against), partial(_stored, other or system))
         title = other or ", ".join(map(str, against))
@@ -113,7 +122,14 @@ def _side(runs: Sequence[Run], answers: Callable[[Run], Predictions]) -> _Side:
         name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))
         for name, one in found[0].items()
     }
-    return _Side(metric, examples, means)
+    by_language = {}
+    for name, one in means.items():
+        by_language[name] = one
+        rows = rows_by_language([example.language for example in examples[name]])
+        if len(rows) > 1:
+            for code, own in rows.items():
+                by_language[f"{name}, {code}"] = Statistics(one.metric, one.sums[own])
+    return _Side(metric, examples, by_language)
 
 
 def _stored(system: str | None, run: Run) -> Predictions:
@@ -126,11 +142,11 @@ def _stored(system: str | None, run: Run) -> Predictions:
     return stored_predictions(run, chosen)
 
 
-def _light(anchors: dict[tuple[Example, ...], LightAnchor], run: Run) -> Predictions:
-    """Answers of the light anchor; runs with the same train set share one, kept in ``anchors``."""
+def _trained(name: str, anchors: dict[tuple[Example, ...], Anchor], run: Run) -> Predictions:
+    """Answers of an anchor; runs with the same train set share one, kept in ``anchors``."""
     gold = _gold(run.corpus.train)
     if gold not in anchors:
-        anchors[gold] = LightAnchor(run.corpus.task, gold, run.recipe.seed)
+        anchors[gold] = ANCHORS[name](run.corpus.task, gold, run.recipe.seed)
     sets = run.corpus.score_sets()
     return {name: anchors[gold].predict(examples) for name, examples in sets.items()}
 

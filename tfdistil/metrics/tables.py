@@ -34,6 +34,15 @@ class LanguageTable:
         return asdict(self)
 
 
+def rows_by_language(languages: Sequence[str]) -> dict[str, list[int]]:
+    """The rows of each language, sorted by code, ``und`` last."""
+    rows: dict[str, list[int]] = {}
+    for row, language in enumerate(languages):
+        rows.setdefault(language, []).append(row)
+    order = sorted(rows, key=lambda language: (language == UNDETERMINED, language))
+    return {language: rows[language] for language in order}
+
+
 def language_table(
     languages: Sequence[str], score: Callable[[list[int]], Mapping[str, float]]
 ) -> LanguageTable:
@@ -46,19 +55,16 @@ def language_table(
     Returns:
         The table; without a real language ``mean`` and ``std`` are empty.
     """
-    rows: dict[str, list[int]] = {}
-    for row, language in enumerate(languages):
-        rows.setdefault(language, []).append(row)
-    order = sorted(rows, key=lambda language: (language == UNDETERMINED, language))
-    scores = {language: dict(score(rows[language])) for language in order}
-    real = [scores[language] for language in order if language != UNDETERMINED]
+    rows = rows_by_language(languages)
+    scores = {language: dict(score(own)) for language, own in rows.items()}
+    real = [scores[language] for language in rows if language != UNDETERMINED]
     columns = {name: [row[name] for row in real] for name in (real[0] if real else ())}
     mean = {name: fsum(values) / len(values) for name, values in columns.items()}
     std = {
         name: sqrt(fsum((value - mean[name]) ** 2 for value in values) / len(values))
         for name, values in columns.items()
     }
-    return LanguageTable(scores, {code: len(rows[code]) for code in order}, mean, std)
+    return LanguageTable(scores, {code: len(own) for code, own in rows.items()}, mean, std)
 
 
 def label_table(scores: SpanScores | ClassificationScores) -> dict[str, dict[str, float]]:

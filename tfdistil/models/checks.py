@@ -67,29 +67,36 @@ def check_tables(recipe: Recipe, models: Mapping[str, ModelRecord], base: Path) 
                 raise RecipeError(f"models.{name}: {error}") from None
 
 
-def check_taught(recipe: Recipe, name: str, record: ModelRecord, read: Collection[str]) -> None:
+def check_taught(
+    recipe: Recipe, name: str, models: Mapping[str, ModelRecord], read: Collection[str]
+) -> None:
     """Refuse a teacher whose heads are new and never trained.
 
     Args:
-        recipe: says whether it is trained.
+        recipe: says what is trained.
         name: of the teacher.
-        record: as it is before training.
+        models: as they are before training.
         read: signals of it that students learn from.
 
     Raises:
         RecipeError: what students would learn from are random weights.
     """
-    spec = recipe.entries[name]
-    tuned = getattr(spec, "fine_tune", False) is not False or recipe.stages_of(name)
-    report = getattr(record.model, "load_report", None)
-    if tuned or report is None:
+    line = recipe.lineage(name)
+    entries = [recipe.entries[one] for one in line]
+    report = getattr(models[line[-1]].model, "load_report", None)
+    tuned = any(getattr(entry, "fine_tune", False) is not False for entry in entries)
+    if report is None or tuned or any(map(recipe.stages_of, line)):
         return
-    heads = tuple(f"{head}/" for head in record.model.head_kinds)
-    if report.fresh_heads and any(signal.startswith(heads) for signal in read):
+    fresh = [
+        part
+        for scores, part in report.fresh_heads.items()
+        if any(signal == scores or signal.startswith(f"{scores}/") for signal in read)
+    ]
+    if fresh:
         raise RecipeError(
-            f"models.{name}: {report.source} has no trained {listed(report.fresh_heads)}, and "
-            "with fine_tune: false nothing trains it; leave fine_tune out, or give the heads the "
-            "kind that they were saved with"
+            f"models.{name}: {report.source} has no trained {listed(fresh)}, and nothing here "
+            "trains it; fine-tune it, add a stage that trains it, or give the heads the kind that "
+            "they were saved with"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a student reads, as the recipe says: word pieces with vectors for them, or hashed words.
+"""What a student reads, as the recipe says: word pieces with vectors, hashed words, or both.
 
 A kind of student names its reader in the attribute ``reads``; a new way to read is one function
 here and one line in `READS`.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
@@ -28,11 +29,14 @@ from tfdistil.students.embeddings import (
 )
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 from tfdistil.text.prune import occurring_pieces, prune_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
+HASHED = "hashed_dim"
+"""The argument of students of word pieces that read the hashes of words beside them."""
 Encoder = Callable[[], Any]
 """Gives the record of the encoder that a student takes its pieces from."""
 Vectors = Callable[[], np.ndarray]
@@ -68,6 +72,12 @@ def sentences(*sets: Iterable[Example]) -> Iterable[tuple[str, ...]]:
             yield tuple(example.second)
 
 
+def wordpieces_of(vocabulary: int, lowercase: bool, *sets: Iterable[Example]) -> Tokenizer:
+    """A WordPiece tokenizer made of all sentences of some sets, see `train_wordpiece`."""
+    texts = (" ".join(words) for words in sentences(*sets))
+    return train_wordpiece(texts, vocabulary, lowercase=lowercase)
+
+
 def piece_inputs(
     spec: StudentSpec, encoder: Encoder, word_vectors: Vectors, corpus: Corpus, seed: int
 ) -> StudentInputs:
@@ -83,14 +93,13 @@ def piece_inputs(
     featurizer: Any = encoder().featurizer
     tokenizer, vectors = featurizer.tokenizer, word_vectors()
     names = featurizer.special_names()
-    read = list(sentences(corpus.train, corpus.transfer, corpus.augmented))
+    read = (corpus.train, corpus.transfer, corpus.augmented)
     if spec.tokenizer is not None:
-        texts = (" ".join(words) for words in read)
-        own = train_wordpiece(texts, spec.tokenizer.vocabulary, lowercase=spec.tokenizer.lowercase)
+        own = wordpieces_of(spec.tokenizer.vocabulary, spec.tokenizer.lowercase, *read)
         vectors = vectors_of_pieces(vectors, tokenizer, own)
         kept, names = own, {}
     elif spec.prune_vocabulary:
-        words = (word for sentence in read for word in sentence)
+        words = (word for sentence in sentences(*read) for word in sentence)
         needed = occurring_pieces(featurizer, words) | {*featurizer.special_ids()}
         kept, old = prune_tokenizer(tokenizer, needed)
         vectors = vectors[old]
@@ -108,7 +117,11 @@ def piece_inputs(
         token_types=False,
     )
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
-    return StudentInputs(own_featurizer, arguments, table, facts)
+    if spec.options.get(HASHED) is None:
+        return StudentInputs(own_featurizer, arguments, table, facts)
+    projection = _projection(spec)
+    both = HashedSubwordFeaturizer(own_featurizer, projection)
+    return StudentInputs(both, arguments | _features(projection), table, facts)
 
 
 def _table(
@@ -156,8 +169,13 @@ def projection_inputs(
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
+    projection = _projection(spec)
+    return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), _features(projection))
+
+
+def _projection(spec: StudentSpec) -> ProjectionSpec:
     keys = spec.hashing
-    projection = ProjectionSpec(
+    return ProjectionSpec(
         families=tuple(keys.families.items()),
         map=keys.map,
         normalization=keys.normalization,
@@ -165,8 +183,10 @@ def projection_inputs(
         capitalization=keys.capitalization,
         eos=keys.eos,
     )
-    arguments = {"features": projection.features, "ternary_map": projection.map}
-    return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), arguments)
+
+
+def _features(projection: ProjectionSpec) -> dict[str, Any]:
+    return {"features": projection.features, "ternary_map": projection.map}
 
 
 READS: dict[str, Callable[..., StudentInputs]] = {

@@ -11,11 +11,11 @@ import numpy as np
 
 from tfdistil.encoders import load_encoder, load_tokenizer, scratch_encoder, word_embeddings
 from tfdistil.encoders.checkpoint_info import resolve_checkpoint
-from tfdistil.errors import CheckpointError, RecipeError
+from tfdistil.errors import CheckpointError, DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.heads.kinds import HEADS, specs_of
 from tfdistil.heads.spec import HeadKinds, check_heads, check_outputs
-from tfdistil.models.inputs import READS, alignment, sentences
+from tfdistil.models.inputs import READS, alignment, wordpieces_of
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
@@ -33,7 +33,6 @@ from tfdistil.tasks import Task
 from tfdistil.tasks.iob2 import CONTINUATION
 from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
-from tfdistil.text.train_tokenizer import train_wordpiece
 
 if TYPE_CHECKING:
     from tfdistil.models.graph import Models
@@ -64,9 +63,8 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
     """A BERT with random weights and a tokenizer made of train, transfer and the corpus."""
     assert spec.scratch is not None
     corpus, sizes = models.corpus, spec.scratch
-    read = sentences(corpus.train, corpus.transfer, corpus.unlabelled)
-    texts = (" ".join(words) for words in read)
-    tokenizer = train_wordpiece(texts, sizes.vocabulary, lowercase=sizes.lowercase)
+    read = (corpus.train, corpus.transfer, corpus.unlabelled)
+    tokenizer = wordpieces_of(sizes.vocabulary, sizes.lowercase, *read)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),
         hidden_dim=sizes.hidden_dim,
@@ -246,7 +244,7 @@ def from_model(name: str, spec: DerivedSpec, models: Models) -> ModelRecord:
     for number, change in enumerate(spec.apply):
         try:
             record = apply_transform(change.kind, record, models.corpus, change.options)
-        except (TypeError, ValueError, CheckpointError) as error:
+        except (TypeError, ValueError, CheckpointError, DataError) as error:
             raise RecipeError(f"models.{name}.apply.{number}: {error}") from error
     return copy_of(record) if record is before else record
 

@@ -7,23 +7,26 @@ the old one alone. A new one is a function with `transform` above it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
 
 from tfdistil.corpus.loading import Corpus
+from tfdistil.data.example import Example
 from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
-from tfdistil.models.inputs import sentences
+from tfdistil.models.inputs import sentences, wordpieces_of
 from tfdistil.models.record import ModelRecord
 from tfdistil.options import wrong_call
 from tfdistil.registry import entering
+from tfdistil.shards.writing import line_pieces
 from tfdistil.students import STUDENTS
-from tfdistil.text.pretrained import MASK_TOKENS
+from tfdistil.students.embeddings import vectors_of_pieces
 from tfdistil.text.prune import characters, prune_tokenizer
+from tfdistil.text.subwords import SubwordFeaturizer
 
 Transform = Callable[..., ModelRecord]
 TRANSFORMS: dict[str, Transform] = {}
@@ -134,7 +137,7 @@ def reduce_vocabulary(
     Args:
         record: an encoder that reads pieces.
         corpus: its train, transfer and augmented sentences and the lines of ``data.corpus`` that
-            are trained on are counted.
+            are trained on are counted, each whole, however much of it fits into a row.
         language: only its sentences; None: all.
         min_share: least share of the sentences that a piece occurs in, 0 to 1; the paper has
             0.0005.
@@ -146,9 +149,12 @@ def reduce_vocabulary(
         raise ValueError(f"min_sentences is a number of sentences, at least 1, got {min_sentences}")
     before = _encoder(record, "reduce_vocabulary")
     featurizer: Any = record.featurizer
-    examples = chain(corpus.train, corpus.transfer, corpus.augmented, corpus.unlabelled)
-    chosen = (e for e in examples if language in (None, e.language))
-    found = _occurring(featurizer, sentences(chosen), min_share, min_sentences)
+    in_memory = chain(corpus.train, corpus.transfer, corpus.augmented)
+    words, lines = (
+        (e for e in of if language in (None, e.language)) for of in (in_memory, corpus.unlabelled)
+    )
+    texts = chain(_of_words(featurizer, words), _of_lines(featurizer, lines))
+    found = _occurring(featurizer, texts, min_share, min_sentences)
     if found is None:
         raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
     kept, seen = found
@@ -161,34 +167,96 @@ def reduce_vocabulary(
     rows = {id(variable): old for variable in before.vocabulary_weights}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
         mine.assign(np.asarray(theirs)[rows[id(theirs)]] if id(theirs) in rows else theirs)
-    feeds = type(featurizer).from_tokenizer(
-        tokenizer,
-        featurizer.max_length,
-        names=featurizer.special_names(),
-        alignment=featurizer.alignment,
-        token_types=featurizer.token_types,
-        overlap=featurizer.overlap,
-    )
+    feeds = _feeding(featurizer, tokenizer, featurizer.special_names())
     facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
     return replace(record, model=after, featurizer=feeds, facts=facts)
+
+
+@transform("new_vocabulary")
+def new_vocabulary(
+    record: ModelRecord, corpus: Corpus, vocabulary: int = 16000, lowercase: bool = False
+) -> ModelRecord:
+    """The same layers over a WordPiece vocabulary of their own text, to be trained on from there.
+
+    A piece that both vocabularies have keeps its vector; another one begins as the mean of the old
+    pieces that spell it, or at random where none does, see `vectors_of_pieces`; what scores it
+    begins without a bias. Layers know more of context than any text at hand may teach them, in
+    other languages, too.
+
+    Args:
+        record: an encoder that reads pieces, without RoBERTa's offset of positions.
+        corpus: the pieces are made of its train, transfer and augmented sentences and the lines of
+            ``data.corpus`` that are trained on.
+        vocabulary: word pieces, special ones included.
+        lowercase: fold case.
+    """
+    before = _encoder(record, "new_vocabulary")
+    if before.config.position_offset:
+        raise ValueError(
+            "new_vocabulary cannot move the padding of a model whose positions are counted from it "
+            "(RoBERTa, XLM-R); reduce_vocabulary keeps it in its place"
+        )
+    read = (corpus.train, corpus.transfer, corpus.augmented, corpus.unlabelled)
+    tokenizer = wordpieces_of(vocabulary, lowercase, *read)
+    old: Any = record.featurizer
+    featurizer = _feeding(old, tokenizer, names={})
+    table = np.asarray(before.word_embeddings)
+    vectors = vectors_of_pieces(table, old.tokenizer, tokenizer)
+    for role in ("cls", "sep", "pad", "unk", "mask"):  # under whatever name
+        if (piece := getattr(old, role)) is not None:
+            vectors[getattr(featurizer, role)] = table[piece]
+    after = _like(before, vocabulary=len(vectors), pad_id=featurizer.pad)
+    fresh = {id(variable) for variable in after.vocabulary_weights}
+    for mine, theirs in zip(after.weights, before.weights, strict=True):
+        if id(mine) not in fresh:
+            mine.assign(theirs)
+    after.word_embeddings.assign(vectors)
+    facts = {"pieces": len(vectors), "teacher_pieces": len(table)}
+    return replace(record, model=after, featurizer=featurizer, facts=facts)
 
 
 _WORDS_AT_ONCE = 1_000_000
 """Different words whose characters are found together, so that memory does not grow with text."""
 
 
+_LINES_AT_ONCE = 1024
+
+_Spelt = tuple[Sequence[str], set[int]]
+"""The words of a text, and the pieces that a model reads of it."""
+
+
+def _of_words(featurizer: Any, examples: Iterable[Example]) -> Iterator[_Spelt]:
+    """Sentences in memory are read word by word."""
+    for words in sentences(examples):
+        known = featurizer.pieces(words)
+        yield words, {piece for word in words for piece in known[word]}
+
+
+def _of_lines(featurizer: Any, examples: Iterable[Example]) -> Iterator[_Spelt]:
+    """Lines of a corpus are trained on as they stand in the file, and scored word by word.
+
+    A tokenizer other than WordPiece may spell a word otherwise where no space is in front of it.
+    """
+    left = iter(examples)
+    while batch := list(islice(left, _LINES_AT_ONCE)):
+        texts = [" ".join(e.words) if e.text is None else e.text for e in batch]
+        for example, pieces in zip(batch, line_pieces(featurizer, texts), strict=True):
+            known = featurizer.pieces(example.words)
+            by_word = chain.from_iterable(known[word] for word in example.words)
+            yield example.words, {*pieces, *by_word}
+
+
 def _occurring(
-    featurizer: Any, texts: Iterable[Sequence[str]], min_share: float, min_sentences: int
+    featurizer: Any, texts: Iterable[_Spelt], min_share: float, min_sentences: int
 ) -> tuple[set[int], set[str]] | None:
     """Pieces that occur in enough of the texts, and the characters of all; None without texts."""
     counts: Counter[int] = Counter()
     seen: set[str] = set()
     fresh: set[str] = set()
     number = 0
-    for words in texts:
+    for words, pieces in texts:
         number += 1
-        known = featurizer.pieces(list(dict.fromkeys(words)))
-        counts.update({piece for word in words for piece in known[word]})
+        counts.update(pieces)
         fresh.update(words)
         if len(fresh) > _WORDS_AT_ONCE:
             seen |= characters(featurizer.tokenizer, fresh)
@@ -200,14 +268,28 @@ def _occurring(
     return pieces, seen | characters(featurizer.tokenizer, fresh)
 
 
+def _feeding(
+    featurizer: SubwordFeaturizer, tokenizer: Any, names: Mapping[str, str]
+) -> SubwordFeaturizer:
+    """The same windows of another tokenizer's pieces; ``names`` are those of its special ones."""
+    return SubwordFeaturizer.from_tokenizer(
+        tokenizer,
+        featurizer.max_length,
+        names=names,
+        alignment=featurizer.alignment,
+        token_types=featurizer.token_types,
+        overlap=featurizer.overlap,
+    )
+
+
 def _special(encoder: Encoder, featurizer: Any) -> set[int]:
     """Pieces that stay: those of the featurizer and the mask, and all before the first position.
 
     RoBERTa's positions begin behind the id of its padding, which therefore must stay where it is.
     """
-    masks = map(featurizer.tokenizer.token_to_id, MASK_TOKENS)
     below = range(encoder.config.position_offset)
-    return {*featurizer.special_ids(), *below, *(mask for mask in masks if mask is not None)}
+    masks = [] if featurizer.mask is None else [featurizer.mask]
+    return {*featurizer.special_ids(), *below, *masks}
 
 
 def _encoder(record: ModelRecord, name: str) -> Encoder:

@@ -23,8 +23,10 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.optimizer import check_rates
+from tfdistil.distill.precision import check_precision
 from tfdistil.errors import RecipeError
 from tfdistil.files import new_folder
 from tfdistil.models.checks import check_models, check_tables, check_taught, plain_students
@@ -78,6 +80,9 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
+            few = too_few_to_choose(corpus.dev) if corpus.task.outputs else None
+            if few is not None:
+                screen.line(f"  {few}")
             plan = recipe.plan()
             if unused := [name for name in recipe.models if name not in plan]:
                 screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
@@ -117,15 +122,19 @@ def train_model(
         "parameters": record.model.count_params(),
         "inputs": record.facts,
     }
-    begun = _begins_trained(work, name, record)
-    head = _head_weights(work, name, record)
+    trained, begun = _trained_before(work, name, record), _head_weights(record)
     schedule = schedule_of(work, models, name)
     facts |= train_shorthands(work, name, record, schedule)
     schedule.run(work.recipe.stages_of(name))
+    facts["corpus"] = schedule.corpus_counts or facts.get("corpus", {})
     facts["phases"] = [asdict(result) for result in schedule.done.get(name, [])]
-    learnt = not all(map(np.array_equal, head, _head_weights(work, name, record)))
+    for signal, weights in _head_weights(record).items():
+        if not all(map(np.array_equal, weights, begun[signal])):
+            trained.add(signal)
+    facts["trained_heads"] = sorted(trained)
+    read = {f"{work.recipe.head_of(name)}/{output}" for output in work.corpus.task.reads}
     wanted = name in _must_answer(work.recipe)
-    facts["answers"] = _scores(work, name, record) and (wanted or begun or learnt)
+    facts["answers"] = _scores(work, name, record) and (wanted or read <= trained)
     with new_folder(work.folder.path / model_step(name)) as target:
         save_model(record, work.corpus.task, target)
     return facts
@@ -136,20 +145,22 @@ def _scores(work: Run, name: str, record: ModelRecord) -> bool:
     return work.corpus.task.reads <= set(record.model.outputs_of(work.recipe.head_of(name)))
 
 
-def _begins_trained(work: Run, name: str, record: ModelRecord) -> bool:
-    """Whether a model has its head of another one, or of a checkpoint, that has been trained."""
+def _trained_before(work: Run, name: str, record: ModelRecord) -> set[str]:
+    """The heads that a model has of another one, or of a checkpoint, and that had been trained."""
     spec = work.recipe.entries[name]
     if isinstance(spec, DerivedSpec):
-        return work.answers(spec.from_)
+        facts = work.folder.facts(model_step(spec.from_))
+        return {*facts.get("trained_heads", record.model.head_layers)}  # not in older runs
     report = getattr(record.model, "load_report", None)
-    return report is not None and not report.fresh_heads
+    return set() if report is None else {*record.model.head_layers} - {*report.fresh_heads}
 
 
-def _head_weights(work: Run, name: str, record: ModelRecord) -> list[np.ndarray]:
-    """What scores the task; an assistant's head, say, is as it began when its training is over."""
-    head = f"{work.recipe.head_of(name)}/"
-    layers = [one for key, one in record.model.head_layers.items() if key.startswith(head)]
-    return [np.copy(w) for layer in layers for w in map(keras.ops.convert_to_numpy, layer.weights)]
+def _head_weights(record: ModelRecord) -> dict[str, list[np.ndarray]]:
+    """What scores, by signal; an assistant's, say, is as it began when its training is over."""
+    return {
+        signal: [np.copy(keras.ops.convert_to_numpy(weight)) for weight in layer.weights]
+        for signal, layer in record.model.head_layers.items()
+    }
 
 
 def _must_answer(recipe: Recipe) -> list[str]:
@@ -194,11 +205,13 @@ def check_stages(
     sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
     for name in work.recipe.plan():
         if isinstance(tuned := getattr(work.recipe.entries[name], "fine_tune", None), FineTuneSpec):
-            check_rates(tuned.rates, models[name].model, f"models.{name}.fine_tune.rates")
+            model, place = models[name].model, f"models.{name}.fine_tune"
+            check_rates(tuned.rates, model, f"{place}.rates")
+            check_precision(tuned.precision, model, f"{place}.precision")
         for stage in work.recipe.stages_of(name):
             bound = bind_stage(stage, models, sets, task, work.recipe.head_of(name))
             if stage.teacher is not None:
                 read = {signal for term in bound.terms for signal in term.teacher}
-                check_taught(work.recipe, stage.teacher, models[stage.teacher], read)
+                check_taught(work.recipe, stage.teacher, models, read)
     specs = work.recipe.entries
     return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}

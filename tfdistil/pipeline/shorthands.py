@@ -116,7 +116,7 @@ def _pretrain(
     )
     own.run([stage])
     copy_body(encoder.model, record.model)
-    return {}
+    return {"corpus": own.corpus_counts}
 
 
 def _fine_tune(

@@ -43,13 +43,15 @@ class Engine(Protocol):
         """
         ...
 
-    def kernel(self, w: Any, per_channel: bool = True) -> Any:
+    def kernel(self, w: Any, per_channel: bool = True, part_of: Any = None) -> Any:
         """Weights on 255 values that are symmetric around 0, with the largest magnitude as limit.
 
         Args:
             w: float ``[..., C]``.
             per_channel: a scale for each index of the last axis. The converter takes that of a
                 4-D convolution kernel only; anything else needs one scale for all.
+            part_of: the weights ``[..., C]`` that these are some of, and that the limit is of;
+                None: themselves.
         """
         ...
 
@@ -69,6 +71,16 @@ def untied(low: Any, high: Any) -> tuple[Any, Any]:
     return low * NARROWER, high * NARROWER
 
 
+def magnitude(w: Any, per_channel: bool) -> Any:
+    """The largest magnitude of weights ``[..., C]``: ``[C]``, or a scalar.
+
+    It is a constant of the step: its gradient would pull the largest weight alone.
+    """
+    w = ops.convert_to_tensor(w)
+    axes = tuple(range(len(w.shape) - 1)) if per_channel else None
+    return ops.stop_gradient(ops.maximum(ops.max(ops.abs(w), axis=axes), SMALLEST))
+
+
 class NoEngine:
     """Plain float arithmetic: everything stays as it is."""
 
@@ -79,9 +91,9 @@ class NoEngine:
         del low, high
         return x
 
-    def kernel(self, w: Any, per_channel: bool = True) -> Any:
+    def kernel(self, w: Any, per_channel: bool = True, part_of: Any = None) -> Any:
         """``w`` itself."""
-        del per_channel
+        del per_channel, part_of
         return w
 
 
@@ -98,12 +110,10 @@ class KerasEngine:
         """See `Engine.activation`."""
         return keras.quantizers.fake_quant_with_min_max_vars(x, low, high, num_bits=8)
 
-    def kernel(self, w: Any, per_channel: bool = True) -> Any:
+    def kernel(self, w: Any, per_channel: bool = True, part_of: Any = None) -> Any:
         """See `Engine.kernel`."""
         w = ops.convert_to_tensor(w)
-        axes = tuple(range(len(w.shape) - 1)) if per_channel else None
-        # The limit is a constant of the step: its gradient would pull the largest weight alone.
-        limit = ops.stop_gradient(ops.maximum(ops.max(ops.abs(w), axis=axes), SMALLEST))
+        limit = magnitude(w if part_of is None else part_of, per_channel)
         return keras.quantizers.fake_quant_with_min_max_vars(
             w,
             -limit,

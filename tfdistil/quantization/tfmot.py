@@ -9,7 +9,7 @@ from typing import Any
 
 from keras import ops
 
-from tfdistil.quantization.engines import SMALLEST
+from tfdistil.quantization.engines import magnitude
 
 
 class TfmotEngine:
@@ -33,15 +33,14 @@ class TfmotEngine:
         )
         return _apply(quantizer, x, low, high)
 
-    def kernel(self, w: Any, per_channel: bool = True) -> Any:
+    def kernel(self, w: Any, per_channel: bool = True, part_of: Any = None) -> Any:
         """See `tfdistil.quantization.engines.Engine.kernel`.
 
         Raises:
             ImportError: the package is not installed.
         """
         w = ops.convert_to_tensor(w)
-        axes = tuple(range(len(w.shape) - 1)) if per_channel else None
-        limit = ops.stop_gradient(ops.maximum(ops.max(ops.abs(w), axis=axes), SMALLEST))
+        limit = magnitude(w if part_of is None else part_of, per_channel)
         quantizer = _quantizers().LastValueQuantizer(
             num_bits=8, per_axis=per_channel, symmetric=True, narrow_range=True
         )

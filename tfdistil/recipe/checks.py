@@ -136,9 +136,9 @@ def _check_circle(recipe: Recipe, name: str) -> None:
 def _check_model(recipe: Recipe, name: str) -> None:
     spec = recipe.models[name]
     for number, change in enumerate(spec.apply if isinstance(spec, DerivedSpec) else ()):
-        if change.kind == "reduce_vocabulary" and recipe.task.continuation:
+        if change.kind.endswith("_vocabulary") and recipe.task.continuation:
             raise MisplacedError(
-                f"models.{name}.apply.{number}: reduce_vocabulary makes other pieces of words, "
+                f"models.{name}.apply.{number}: {change.kind} makes other pieces of words, "
                 "and with task.continuation: true models are compared piece by piece; set "
                 "continuation: false, which compares them word by word",
                 *("models", name, "apply", number),
@@ -150,7 +150,9 @@ def _check_model(recipe: Recipe, name: str) -> None:
         )
     if not isinstance(spec, StudentSpec):
         return
-    encoder, named = recipe.models.get(spec.encoder), "encoder" in spec.model_fields_set
+    # A run keeps its recipe with every default written out: the default asks for nothing.
+    named = spec.encoder != StudentSpec.model_fields["encoder"].default
+    encoder = recipe.models.get(spec.encoder)
     if named and encoder is None:
         raise MisplacedError(
             f"models.{name} takes its pieces from {spec.encoder!r}, which is no model; there "

@@ -198,8 +198,8 @@ def inherit(tree: MutableMapping[str, Any], path: Path) -> None:
         path: the file it was read from; a base is looked for beside it, then among the shipped.
 
     Raises:
-        RecipeError: a base that cannot be read, that leads back to itself, or that names data in
-            another folder.
+        RecipeError: a base that cannot be read, that leads back to itself, or that has text of
+            another folder; how text is cut into parts it may say.
     """
     seen = [path.resolve()]
     name = tree.pop("base", None)
@@ -211,13 +211,25 @@ def inherit(tree: MutableMapping[str, Any], path: Path) -> None:
         below = _plain(load_tree(found))
         if not isinstance(below, dict):
             raise RecipeError(f"{found}: expected a mapping of keys")
-        if "data" in below and found.parent != seen[0].parent:
+        if found.parent != seen[0].parent and _has_text(below.get("data")):
             raise RecipeError(
                 f"{path}: the base {name!r} has data: of another folder; give data: here"
             )
         seen.append(found)
         name = below.pop("base", None)
         _fill(tree, below)
+
+
+def _has_text(data: Any) -> bool:
+    """Whether ``data`` of a base is more than what is done with text that another recipe gives."""
+    if not isinstance(data, dict):
+        return data is not None
+    corpus = data.get("corpus")
+    return bool(_TEXT & data.keys()) or (isinstance(corpus, dict) and "sources" in corpus)
+
+
+_TEXT = {"demo", "train", "dev", "test", "transfer", "augment"}
+"""Keys of ``data`` with what is read or made, relative to the folder of the recipe."""
 
 
 def _plain(node: Any) -> Any:

@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,14 +89,14 @@ def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
     ]
 
 
-def _pqrnn() -> dict[str, Any]:
-    return {**_shipped()["models"]}
+def _shipped_models(base: str) -> dict[str, Any]:
+    return {**_shipped(base)["models"]}
 
 
-def _float_then_quantized(pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    del sentences  # the shipped recipe counts updates
+def _shipped_stages(base: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    del sentences  # the shipped recipes count updates
     stages = []
-    for stage in _shipped()["distill"]:
+    for stage in _shipped(base)["distill"]:
         terms = [
             {**term, "stream": _drawn([name for name in term["stream"] if name in pool])}
             for term in stage["terms"]
@@ -104,9 +105,9 @@ def _float_then_quantized(pool: list[str], sentences: int) -> list[dict[str, Any
     return stages
 
 
-def _shipped() -> dict[str, Any]:
-    """The models and stages of ``base: pqrnn``, without its comments."""
-    return YAML(typ="safe").load(find_recipe("pqrnn").read_text("utf-8"))
+def _shipped(base: str) -> dict[str, Any]:
+    """The models and stages of a shipped recipe, without its comments."""
+    return YAML(typ="safe").load(find_recipe(base).read_text("utf-8"))
 
 
 def _drawn(pool: list[str]) -> str | list[str]:
@@ -123,9 +124,17 @@ STUDENTS = {
             "distill": "groups leaves the embeddings out: they stay the teacher's",
         },
     ),
+    "mixer": _Student(
+        partial(_shipped_models, "mixer"),
+        partial(_shipped_stages, "mixer"),
+        {
+            "models": "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
+            "distill": "first in float, then rounding as the file will",
+        },
+    ),
     "pqrnn": _Student(
-        _pqrnn,
-        _float_then_quantized,
+        partial(_shipped_models, "pqrnn"),
+        partial(_shipped_stages, "pqrnn"),
         {
             "models": "a pqrnn hashes words and has no vocabulary: 2 MB (docs/pqrnn.md)",
             "distill": "first in float, then rounding as the file will, at last with\n"
@@ -140,9 +149,20 @@ def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
     line: dict[str, Any] = {"path": path, "format": found.format}
     if found.options:
         line["options"] = dict(found.options)
+    if found.scheme != "iob2":
+        line["scheme"] = found.scheme
     if found.repair:
         line["repair"] = found.repair
     return line
+
+
+def _suggested(path: Path, labelled: bool) -> Source:
+    """What is most likely meant by a file; ``labelled``: texts have labels that are wanted."""
+    found = suggest(path.resolve())
+    if labelled:
+        return found
+    options = {name: at for name, at in found.options.items() if name != "label_comment"}
+    return replace(found, options=options)
 
 
 def _mended(source: Source) -> tuple[Source, int]:
@@ -187,7 +207,9 @@ def new_recipe(
     folder = out.resolve().parent
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
     found = {
-        name: _mended(suggest(path.resolve())) for name, path in paths.items() if path is not None
+        name: _mended(_suggested(path, labelled=task != "tags" and name != "transfer"))
+        for name, path in paths.items()
+        if path is not None
     }
     data = CommentedMap({name: [_line(source, folder)] for name, (source, _) in found.items()})
     sentences = found["train"][1]

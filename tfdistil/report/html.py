@@ -92,7 +92,9 @@ def _view(results: Metrics, history: History) -> dict[str, Any]:
         "at_once": MISTAKES_AT_ONCE,
         "export": tables.export_tables(results),
         "data": _present(
-            tables.facts_table("Sentences", data, _DATA_ORDER), *tables.nested_tables(data)
+            tables.facts_table("Sentences", data, _DATA_ORDER),
+            tables.corpus_table(results),
+            *tables.nested_tables(data),
         ),
         "circumstances": _present(
             tables.clock_table(results),

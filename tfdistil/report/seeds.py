@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tfdistil.errors import RunError
 from tfdistil.report.units import NOTHING
-from tfdistil.runs.run_metrics import Metrics
+from tfdistil.runs.run_metrics import finished_metrics
 
 
 def over_seeds(folders: Sequence[Path]) -> str:
@@ -23,7 +23,7 @@ def over_seeds(folders: Sequence[Path]) -> str:
     Raises:
         RunError: a run that is not finished, runs of different recipes, or a seed twice.
     """
-    runs = [_metrics(folder) for folder in folders]
+    runs = [finished_metrics(folder) for folder in folders]
     first = runs[0]
     for folder, run in zip(folders, runs, strict=True):
         for key in ("name", "metric", "task"):
@@ -59,13 +59,6 @@ def over_seeds(folders: Sequence[Path]) -> str:
             cells += [_spread(scores), f"{_spread(shares)} %" if shares else NOTHING]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def _metrics(folder: Path) -> Metrics:
-    try:
-        return Metrics.load(folder)
-    except FileNotFoundError:
-        raise RunError(f"{folder}: no metrics.json; give folders of finished runs") from None
 
 
 def _spread(values: Sequence[float]) -> str:

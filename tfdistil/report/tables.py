@@ -188,6 +188,32 @@ def _without_empty(table: Table) -> Table:
     )
 
 
+def corpus_table(results: Metrics) -> Table | None:
+    """What text there was in each language, and how often it was drawn; models alike together."""
+    alike: list[tuple[list[str], Mapping[str, Mapping[str, float]]]] = []
+    for model, languages in results.corpus.items():
+        known = next((models for models, counts in alike if counts == languages), None)
+        if known is None:
+            alike.append(([model], languages))
+        else:
+            known.append(model)
+    rows = [
+        (
+            f"{', '.join(models)}: {language}" if len(alike) > 1 else language,
+            *(units.plain(counts[key]) for key in ("lines", "bytes", "words", "pieces", "rows")),
+            f"{counts['pieces'] / max(1, counts['words']):.2f}",
+            units.plain(counts["unknown"]),
+            units.share(counts["share"]),
+        )
+        for models, languages in alike
+        for language, counts in languages.items()
+    ]
+    head = ["language", "lines", "bytes", "words", "pieces", "rows", "pieces per word"]
+    head += ["unknown", "share drawn"]
+    caption = "Text of the corpus, held-out parts included, and the share of what was drawn"
+    return Table(caption, tuple(head), tuple(rows)) if rows else None
+
+
 def languages_table(results: Metrics) -> Table | None:
     """The main metric by language: a column per system, with mean and deviation over languages."""
     where = results.main_set

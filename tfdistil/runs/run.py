@@ -103,7 +103,8 @@ def open_run(path: str | Path, screen: Screen | None = None, *, labelled_only: b
     Args:
         path: the folder.
         screen: where progress is shown.
-        labelled_only: read no transfer text and make no augmentation anew.
+        labelled_only: read what models are scored on and no other text, and make no augmentation
+            anew. Text without labels is scored on a part of its corpus.
 
     Raises:
         RunError: not a run folder, or the data it was made of has changed.
@@ -111,9 +112,12 @@ def open_run(path: str | Path, screen: Screen | None = None, *, labelled_only: b
     folder = RunFolder(path)
     base = Path(folder.manifest.get("base", "."))
     recipe = folder.recipe
-    refuse_changed_data(folder, base, LABELLED if labelled_only else None)
+    scored = LABELLED if recipe.task.is_labelled else (*LABELLED, "corpus")
+    refuse_changed_data(folder, base, scored if labelled_only else None)
     if labelled_only:
-        data = recipe.data.model_copy(update={"augment": [], "transfer": [], "corpus": None})
+        left_out: dict[str, Any] = {"augment": [], "transfer": []}
+        left_out |= {"corpus": None} if recipe.task.is_labelled else {}
+        data = recipe.data.model_copy(update=left_out)
         recipe = recipe.model_copy(update={"data": data})
     corpus = load_corpus(recipe, base)
     trained = _trained_task(folder)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from tfdistil.errors import DataError
+from tfdistil.errors import DataError, RunError
 from tfdistil.files import read_json, write_json
 from tfdistil.metrics.bootstrap import BootstrapResult
 
@@ -182,6 +182,8 @@ class Metrics(_Record):
         examples: texts to ask the file about.
         errors: examples of the main set that the main system has wrong.
         data: sentences by set, and other counts.
+        corpus: model to language to what there is of its text and how often it was drawn, see
+            `tfdistil.shards.reading.ShardedRows.language_counts`; without models that read none.
         unknown_labels: set to output to label to how often train lacks it.
         phases: of each model.
         monitors: stage to ``metric`` or ``loss``, which chose its best weights.
@@ -202,6 +204,7 @@ class Metrics(_Record):
     examples: tuple[str, ...] = ()
     errors: tuple[Mistake, ...] = ()
     data: dict[str, Any] = {}
+    corpus: dict[str, dict[str, Times]] = {}
     unknown_labels: dict[str, dict[str, dict[str, int]]] = {}
     phases: dict[str, tuple[Phase, ...]] = {}
     monitors: dict[str, str] = {}
@@ -323,3 +326,16 @@ def metric_name(name: str) -> str:
     """``span_f1`` as ``span F1``."""
     names = {"conll_f1": "span F1 (conlleval)", "macro_f1": "macro F1"}
     return names.get(name, name.replace("_", " ").replace("f1", "F1"))
+
+
+def finished_metrics(folder: Path) -> Metrics:
+    """The metrics of a folder that is given as that of a finished run.
+
+    Raises:
+        DataError: see `Metrics.load`.
+        RunError: it is not finished, or no run.
+    """
+    try:
+        return Metrics.load(folder)
+    except FileNotFoundError:
+        raise RunError(f"{folder}: no metrics.json; give folders of finished runs") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from tfdistil.errors import RunError
 from tfdistil.files import read_json, sha256
+from tfdistil.shards.counting import count_rows
 from tfdistil.shards.sampling import draw_pass
 from tfdistil.shards.writing import COUNTS, LAYOUT
 from tfdistil.tasks import IGNORE
@@ -206,6 +207,18 @@ class ShardedRows:
             return np.arange(len(self))
         return draw_pass(self.language, self.shares, generator)
 
+    def language_counts(self) -> dict[str, dict[str, int | float]]:
+        """By language `COUNTS`, which are of all parts, and ``share``: of the rows of a pass."""
+        languages = self.shards.languages
+        drawn = np.bincount(self.language, minlength=len(languages)).astype(float)
+        if self.shares is not None:  # a language without rows here leaves its share to the others
+            drawn = np.where(drawn > 0, self.shares, 0.0)
+        shares = drawn / max(drawn.sum(), np.finfo(float).tiny)
+        return {
+            language: {**self.shards.statistics[language], "share": float(share)}
+            for language, share in zip(languages, shares, strict=True)
+        }
+
     def token_range(self, row: int) -> slice:
         """All of the row's tokens."""
         return slice(0, int(self.token_counts[row]))
@@ -239,12 +252,9 @@ class ShardedRows:
         shape = (len(rows),) if level == "sequence" else (len(rows), tokens)
         return np.full(shape, IGNORE, np.int32)
 
-    def piece_counts(self) -> np.ndarray:
-        """How often each piece occurs in the rows, int64 ``[vocabulary]``."""
-        counts = np.zeros(self.shards.vocabulary, np.int64)
-        for row in range(len(self)):
-            np.add.at(counts, self.ids(row), 1)
-        return counts
+    def piece_counts(self, progress: Callable[[int], None] = lambda done: None) -> np.ndarray:
+        """How often each piece occurs in the rows, see `count_rows`."""
+        return count_rows(self, progress)
 
 
 def _round_up(length: Any, multiple: int) -> int:

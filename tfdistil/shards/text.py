@@ -33,6 +33,17 @@ class TextFile:
     language: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def examples(self, split: Split, problems: list[DataError] | None = None) -> Iterator[Example]:
+        """Its lines in order, see `stream`."""
+        return stream(
+            self.path,
+            self.format,
+            language=self.language,
+            split=split,
+            problems=problems,
+            **self.options,
+        )
+
 
 @dataclass(frozen=True)
 class Balance:
@@ -92,10 +103,7 @@ class TextCorpus:
             DataError: a file that cannot be read as its format.
         """
         for file in self.files:
-            examples = stream(
-                file.path, file.format, language=file.language, split=self.split, **file.options
-            )
-            for example in examples:
+            for example in file.examples(self.split):
                 text = " ".join(example.words) if example.text is None else example.text
                 yield Line(example, text, self._part(text, example.language))
 

@@ -133,7 +133,9 @@ def _write(
     for batch in _batches(lines):
         kept = [line for line in batch if line.part is not None]
         left_out += len(batch) - len(kept)
-        for line, pieces in zip(kept, _pieces(featurizer, kept), strict=True):
+        for line, pieces in zip(
+            kept, line_pieces(featurizer, [line.text for line in kept]), strict=True
+        ):
             language = line.example.language
             languages.setdefault(language, len(languages))
             _count(counts.setdefault(language, Counter()), line, pieces, featurizer.unk)
@@ -158,6 +160,7 @@ def _write(
 
 
 def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Lines in batches for the tokenizer, which has threads."""
     batch: list[Line] = []
     characters = 0
     for line in lines:
@@ -170,9 +173,8 @@ def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def _pieces(featurizer: SubwordFeaturizer, lines: list[Line]) -> Iterator[list[int]]:
-    """The pieces of each line."""
-    texts = [line.text for line in lines]
+def line_pieces(featurizer: SubwordFeaturizer, texts: list[str]) -> Iterator[list[int]]:
+    """The pieces of each whole line, as shards have them: no special ones, and nothing cut."""
     reserved = {featurizer.cls, featurizer.sep, featurizer.pad}
     for encoding in featurizer.tokenizer.encode_batch_fast(texts, add_special_tokens=False):
         pieces = encoding.ids

@@ -6,11 +6,13 @@ import inspect
 from typing import Any
 
 from tfdistil.students.bilstm import BiLSTMStudent
+from tfdistil.students.mixer import MixerStudent
 from tfdistil.students.pqrnn import PqrnnStudent
 from tfdistil.students.transformer import TransformerStudent
 
 STUDENTS: dict[str, Any] = {
     "bilstm": BiLSTMStudent,
+    "mixer": MixerStudent,
     "pqrnn": PqrnnStudent,
     "transformer": TransformerStudent,
 }
@@ -66,6 +68,7 @@ def build_student(kind: str, **arguments: Any) -> Any:
 __all__ = [
     "STUDENTS",
     "BiLSTMStudent",
+    "MixerStudent",
     "PqrnnStudent",
     "TransformerStudent",
     "build_student",

@@ -21,6 +21,17 @@ def check_sizes(most: int = MOST_SIZE, **sizes: Any) -> None:
             raise ValueError(f"{name} is a whole number from 1 to {most:,}, got {size!r}")
 
 
+def check_features(features: Any) -> None:
+    """Make sure that these are the ternary features of whole bytes.
+
+    Raises:
+        ValueError: no size, or no multiple of 4.
+    """
+    check_sizes(features=features)
+    if features % 4:
+        raise ValueError(f"features is a multiple of 4 (4 per byte), got {features}")
+
+
 def check_rates(**rates: Any) -> None:
     """Make sure that these are rates of what is dropped or kept.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from tfdistil.encoders.layers import Dense
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
 from tfdistil.students.arguments import check_rates, check_some
@@ -92,10 +93,10 @@ class Student(HeadedModel):
     def _seed(self, part: int) -> int | None:
         return None if self.seed is None else self.seed + part
 
-    def _dense(self, units: int, part: int, name: str, **options: Any) -> keras.layers.Dense:
+    def _dense(self, units: int, part: int, name: str, **options: Any) -> Dense:
         start = keras.initializers.GlorotUniform(self._seed(part))
         options.setdefault("dtype", self.dtype_policy)
-        return keras.layers.Dense(units, kernel_initializer=start, name=name, **options)
+        return Dense(units, kernel_initializer=start, name=name, **options)
 
     def _add_top(self, part: int) -> None:
         """Make dropout, projection and heads; ``part`` and all after it are their seeds."""

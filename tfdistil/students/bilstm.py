@@ -36,6 +36,8 @@ class BiLSTMStudent(PieceStudent):
             projection.
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
+        hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
+            `tfdistil.students.pieces.PieceStudent`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
@@ -63,6 +65,9 @@ class BiLSTMStudent(PieceStudent):
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
+        hashed_dim: int | None = None,
+        features: int | None = None,
+        ternary_map: str = "operator",
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -76,12 +81,16 @@ class BiLSTMStudent(PieceStudent):
             projection_activation,
             head_input,
             seed,
+            hashed_dim,
+            features,
+            ternary_map,
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
         rate = dropout if embedding_dropout is None else embedding_dropout
         check_rates(embedding_dropout=rate)
-        check_parameters(vocabulary * embedding + 8 * hidden_dim * (embedding + hidden_dim))
+        read = self.read_width
+        check_parameters(vocabulary * embedding + 8 * hidden_dim * (read + hidden_dim))
         self.hidden_dim = hidden_dim
         policy = self.dtype_policy
         self.embedding = keras.layers.Embedding(
@@ -105,14 +114,18 @@ class BiLSTMStudent(PieceStudent):
 
     def _build_body(self) -> int:
         self.embedding.build((None, None))
-        self.encoder.build((None, None, self.embedding_width))
+        if self.hashed_words is not None:
+            self.hashed_words.build()
+        self.encoder.build((None, None, self.read_width))
         return 2 * self.hidden_dim
 
-    def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
+    def _read(
+        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+    ) -> dict[str, Any]:
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         embedding = self.embedding(ids)
         hidden, sentence = self.encoder(
-            self.embedding_dropout(embedding, training=training),
+            self.embedding_dropout(self._beside(embedding, hashed), training=training),
             lengths,
             # What a device runs is unrolled whatever the length.
             unroll=True if exporting else None,
@@ -120,8 +133,9 @@ class BiLSTMStudent(PieceStudent):
         return {"embedding": embedding, "hidden": hidden, "sentence": sentence}
 
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """``encoder``, ``embedding``."""
-        return [("encoder", self.encoder.weights), ("embedding", self.embedding.weights)]
+        """``encoder``, with what reads hashes, and ``embedding``."""
+        encoder = self.encoder.weights + self._hashed_weights()
+        return [("encoder", encoder), ("embedding", self.embedding.weights)]
 
     @property
     def word_embeddings(self) -> keras.Variable:

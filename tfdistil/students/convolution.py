@@ -12,14 +12,15 @@ from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.masked_batch_norm import MaskedBatchNorm
 
 
-def causal_convolution(x: Any, kernel: Any) -> Any:
-    """``y[t] = sum_i x[t - k + 1 + i] kernel[i]``, with zeros before the first position.
+def convolution(x: Any, kernel: Any, ahead: int = 0) -> Any:
+    """``y[t] = sum_i x[t - k + 1 + ahead + i] kernel[i]``, with zeros beyond both ends.
 
     As a 2-D convolution over an axis of one row: only its kernels get a scale per channel.
 
     Args:
         x: ``[B, T, C]``.
         kernel: ``[1, k, C, N]``.
+        ahead: positions after the current one that the kernel sees; 0 is a causal convolution.
 
     Returns:
         ``[B, T, N]``.
@@ -27,8 +28,25 @@ def causal_convolution(x: Any, kernel: Any) -> Any:
     taps = kernel.shape[1]
     x = ops.expand_dims(x, 1)
     if taps > 1:
-        x = ops.pad(x, ((0, 0), (0, 0), (taps - 1, 0), (0, 0)))
+        x = ops.pad(x, ((0, 0), (0, 0), (taps - 1 - ahead, ahead), (0, 0)))
     return ops.squeeze(ops.conv(x, kernel, strides=1, padding="valid"), 1)
+
+
+def add_kernel(
+    layer: Any, name: str, shape: tuple[int | None, ...], l2: float, seed: int | None
+) -> keras.Variable:
+    """A weight of a layer that begins Glorot-uniform; ``l2 * sum(w ** 2)`` is one of its losses."""
+    return layer.add_weight(
+        shape=shape,
+        initializer=keras.initializers.GlorotUniform(seed),
+        regularizer=keras.regularizers.L2(l2) if l2 else None,
+        name=name,
+    )
+
+
+def causal_convolution(x: Any, kernel: Any) -> Any:
+    """The `convolution` that sees a position and those before it."""
+    return convolution(x, kernel)
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -73,12 +91,8 @@ class NormalizedConvolution(keras.layers.Layer):
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         """Create ``kernel [1, k, C, N]``."""
-        self.kernel = self.add_weight(
-            shape=(1, self.taps, input_shape[-1], self.units),
-            initializer=keras.initializers.GlorotUniform(self.seed),
-            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
-            name="kernel",
-        )
+        shape = (1, self.taps, input_shape[-1], self.units)
+        self.kernel = add_kernel(self, "kernel", shape, self.l2, self.seed)
         self.norm.build((None, None, self.units))
         self.range.build((None, None, self.units))
         super().build(input_shape)
@@ -112,11 +126,13 @@ class NormalizedConvolution(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="tfdistil")
 class Linear(keras.layers.Layer):
-    """``x W + b`` at each position, as a convolution with one tap.
+    """``x W + b`` at each position, where x may be a window of neighbours; a convolution.
 
     Args:
         units: N, channels of the output.
         bias: whether there is a b.
+        window: w, neighbours on each side that are read beside a position, 0 beyond the ends.
+        relu: whether a ReLU follows; it is rounded with the product.
         l2: adds ``l2 * sum(kernel ** 2)`` to the losses.
         quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
         seed: makes the initialization (Glorot-uniform) reproducible.
@@ -126,6 +142,8 @@ class Linear(keras.layers.Layer):
         self,
         units: int,
         bias: bool = True,
+        window: int = 0,
+        relu: bool = False,
         l2: float = 0.0,
         quantize: str | None = None,
         seed: int | None = None,
@@ -133,18 +151,15 @@ class Linear(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         self.units, self.has_bias, self.l2 = units, bias, l2
+        self.window, self.relu = window, relu
         self.quantize, self.seed = quantize, seed
         self._rounding = find_engine(quantize)
         self.range = RangeObserver(quantize, name="range")
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
-        """Create ``kernel [1, 1, C, N]`` and ``bias [N]``."""
-        self.kernel = self.add_weight(
-            shape=(1, 1, input_shape[-1], self.units),
-            initializer=keras.initializers.GlorotUniform(self.seed),
-            regularizer=keras.regularizers.L2(self.l2) if self.l2 else None,
-            name="kernel",
-        )
+        """Create ``kernel [1, 2w + 1, C, N]`` and ``bias [N]``."""
+        shape = (1, 2 * self.window + 1, input_shape[-1], self.units)
+        self.kernel = add_kernel(self, "kernel", shape, self.l2, self.seed)
         if self.has_bias:
             self.bias = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
         self.range.build((None, None, self.units))
@@ -153,9 +168,10 @@ class Linear(keras.layers.Layer):
     def call(self, x: Any, real: Any = None, training: bool | None = None) -> Any:
         """``[B, T, C]`` to ``[B, T, N]``; ``real [B, T, 1]`` keeps padding out of the range."""
         kernel = self._rounding.kernel(ops.convert_to_tensor(self.kernel))
-        y = causal_convolution(x, kernel)
+        y = convolution(x, kernel, ahead=self.window)
         if self.has_bias:
             y = y + self.bias
+        y = ops.relu(y) if self.relu else y
         return self.range(y, real, training=training)
 
     def get_config(self) -> dict[str, Any]:
@@ -163,6 +179,8 @@ class Linear(keras.layers.Layer):
         return super().get_config() | {
             "units": self.units,
             "bias": self.has_bias,
+            "window": self.window,
+            "relu": self.relu,
             "l2": self.l2,
             "quantize": self.quantize,
             "seed": self.seed,

@@ -117,7 +117,9 @@ def vectors_of_pieces(table: np.ndarray, source: Tokenizer, target: Tokenizer) -
     """Vectors for the pieces of another tokenizer, from those of the pieces that spell them.
 
     A piece that ``source`` has too keeps its vector (a ``##`` piece one that begins no word); any
-    other gets the mean over the pieces ``source`` makes of its characters.
+    other gets the mean over the pieces ``source`` makes of its characters. What it cannot spell, as
+    the letters of another script, is drawn from the normal distribution with the mean and deviation
+    of the table, so that no two pieces begin alike as the one for unknown words would have them.
 
     Args:
         table: ``[V, D]``, a row per piece of ``source``.
@@ -128,13 +130,18 @@ def vectors_of_pieces(table: np.ndarray, source: Tokenizer, target: Tokenizer) -
     """
     known = source.get_vocab()
     fold = source.normalizer.normalize_str if source.normalizer is not None else str
-    vectors = np.zeros((target.get_vocab_size(), table.shape[1]), np.float32)
+    unknown = known.get(getattr(source.model, "unk_token", None) or "")
+    size = (target.get_vocab_size(), table.shape[1])
+    draw = np.random.default_rng(0).normal(size=size)
+    vectors = (table.mean(axis=0) + draw * table.std(axis=0)).astype(np.float32)
     for piece, row in target.get_vocab().items():
         text = piece.removeprefix("##")
         same = piece if piece in known else piece[: len(piece) - len(text)] + fold(text)
         if same in known:
             vectors[row] = table[known[same]]
-        elif ids := source.encode(text, add_special_tokens=False).ids:
+            continue
+        ids = [i for i in source.encode(text, add_special_tokens=False).ids if i != unknown]
+        if ids:
             vectors[row] = table[ids].mean(axis=0)
     return vectors
 

@@ -1,4 +1,4 @@
-"""What students that read word pieces have in common: a table of embeddings."""
+"""What students that read word pieces have in common: a table of embeddings, hashes beside it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,33 @@ from keras import ops
 from tfdistil.heads.spec import Level
 from tfdistil.students.arguments import check_sizes
 from tfdistil.students.base import Student
+from tfdistil.students.hashed_words import HashedWords
 
 MOST_ROWS = 10**7
 """Of an embedding table."""
+_SEED_OF_HASHES = 5000
+"""Far from those of the parts of any student."""
 
 
 class PieceStudent(Student):
-    """A student with a row of a table for each word piece.
+    """A student with a row of a table for each word piece, and the hashes of its word if it likes.
 
     A subclass defines `word_embeddings`, `_read`, and what `Student` asks for beside `_body` and
-    `input_specs`.
+    `input_specs`; it puts what `_beside` gives behind the embeddings, and reads both.
 
     Args:
         vocabulary: V, rows of the embedding table.
         embedding: E, its width.
+        hashed_dim: width of the hashed features of a piece's word, which stand behind its
+            embedding; None: pieces alone.
+        features: N, of `HashedWords`; where there is ``hashed_dim``, and only there.
+        ternary_map: of `HashedWords`.
         outputs, heads, dropout, projection, projection_activation, head_input, seed: as of
             `Student`.
 
     Raises:
-        ValueError: no sizes, or what `Student` raises.
+        ValueError: no sizes, one of ``hashed_dim`` and ``features`` without the other, or what
+            `Student` and `HashedWords` raise.
     """
 
     reads = "pieces"
@@ -45,6 +53,9 @@ class PieceStudent(Student):
         projection_activation: str,
         head_input: str,
         seed: int | None,
+        hashed_dim: int | None,
+        features: int | None,
+        ternary_map: str,
         **kwargs: Any,
     ):
         check_sizes(MOST_ROWS, vocabulary=vocabulary)
@@ -60,15 +71,49 @@ class PieceStudent(Student):
             **kwargs,
         )
         self.vocabulary, self.embedding_width = vocabulary, embedding
+        if (hashed_dim is None) != (features is None):
+            raise ValueError(
+                f"hashed_dim and features go together; got {hashed_dim} and {features}"
+            )
+        self.hashed_dim, self.features, self.ternary_map = hashed_dim, features, ternary_map
+        self.hashed_words = (
+            None
+            if hashed_dim is None or features is None
+            else HashedWords(
+                hashed_dim,
+                features,
+                ternary_map,
+                self._seed(_SEED_OF_HASHES),
+                dtype=self.dtype_policy,
+                name="hashed_words",
+            )
+        )
+
+    @property
+    def read_width(self) -> int:
+        """Of embedding and hashed features together."""
+        return self.embedding_width + (self.hashed_dim or 0)
 
     @property
     def word_embeddings(self) -> keras.Variable:
         """The embedding table ``[V, E]``."""
         raise NotImplementedError
 
-    def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
-        """`_body` of ids and mask, int ``[B, T]``."""
+    def _read(
+        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+    ) -> dict[str, Any]:
+        """`_body` of ids and mask, int ``[B, T]``; ``hashed`` goes to `_beside`."""
         raise NotImplementedError
+
+    @staticmethod
+    def _beside(embedding: Any, hashed: Any) -> Any:
+        """Embeddings ``[B, T, E]`` with hashed features behind them where there are any."""
+        if hashed is None:
+            return embedding
+        return ops.concatenate([embedding, ops.cast(hashed, embedding.dtype)], axis=-1)
+
+    def _hashed_weights(self) -> list[keras.Variable]:
+        return [] if self.hashed_words is None else self.hashed_words.weights
 
     def _body(
         self, inputs: Mapping[str, Any], training: bool | None, exporting: bool
@@ -77,17 +122,26 @@ class PieceStudent(Student):
 
         Args:
             inputs: ``input_ids`` int ``[B, T]``, padded on the right; ``attention_mask`` int
-                ``[B, T]`` (1 = real; default all real).
+                ``[B, T]`` (1 = real; default all real); with ``hashed_dim`` also
+                ``fingerprint`` uint8 ``[B, T, N / 4]``.
             training: whether dropout is on.
             exporting: whether this is the graph for the converter.
         """
         ids, mask = inputs["input_ids"], inputs.get("attention_mask")
-        return self._read(ids, ops.ones_like(ids) if mask is None else mask, training, exporting)
+        hashes = self.hashed_words
+        hashed = None if hashes is None else hashes(inputs["fingerprint"])
+        mask = ops.ones_like(ids) if mask is None else mask
+        return self._read(ids, hashed, mask, training, exporting)
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
-        """What a device feeds: ``input_ids`` and ``attention_mask``, int32 ``[B, T]``."""
+        """What a device feeds: ``input_ids``, ``attention_mask``, with hashes ``fingerprint``."""
+        shape = (batch, length)
         names = ("input_ids", "attention_mask")
-        return [keras.InputSpec(shape=(batch, length), dtype="int32", name=name) for name in names]
+        specs = [keras.InputSpec(shape=shape, dtype="int32", name=name) for name in names]
+        if self.features is not None:
+            size = (*shape, self.features // 4)
+            specs.append(keras.InputSpec(shape=size, dtype="uint8", name="fingerprint"))
+        return specs
 
     def set_embedding(self, table: Any) -> None:
         """Start the word embeddings from a table.
@@ -111,4 +165,7 @@ class PieceStudent(Student):
         return super().get_config() | {
             "vocabulary": self.vocabulary,
             "embedding": self.embedding_width,
+            "hashed_dim": self.hashed_dim,
+            "features": self.features,
+            "ternary_map": self.ternary_map,
         }

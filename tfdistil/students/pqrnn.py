@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
-import numpy as np
-from keras import ops
 
-from tfdistil.device_ops import argmax, gather
-from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
-from tfdistil.quantization.engines import TERNARY, find_engine
-from tfdistil.quantization.observers import RangeObserver
-from tfdistil.students.arguments import (
-    MOST_LAYERS,
-    check_parameters,
-    check_rates,
-    check_sizes,
-    check_some,
-)
-from tfdistil.students.attention_pooling import AttentionPooling
-from tfdistil.students.convolution import Linear, NormalizedConvolution
-from tfdistil.students.intent_condition import IntentCondition
-from tfdistil.students.masked_batch_norm import MaskedStatistics
+from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_rates, check_sizes
+from tfdistil.students.convolution import NormalizedConvolution
+from tfdistil.students.hashed import HashedStudent
 from tfdistil.students.qrnn import BiQRNN
-from tfdistil.students.recalibration import recalibrate
-from tfdistil.text.projection.ternary import ternary_table
-
-_INPUTS = ("fingerprint", "attention_mask")
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
-class PqrnnStudent(HeadedModel):
+class PqrnnStudent(HashedStudent):
     """Hashed words, a bottleneck, bidirectional QRNNs, and slots that depend on the intent.
 
-    A word is a fingerprint of 2N bits, made on the host; every position is a word. There is no
-    vocabulary and no embedding table. All weights exist once it is constructed.
-
-    Where there are outputs per word and exactly one per text, the slots' logits are
-    ``Linear(O) + W[intent]``, so that ``P(i, a | q) = P(a | i, q) P(i | q)``. The intent is the
-    predicted one; in training the gold one, or where there is none the teacher's best.
+    All weights exist once it is constructed.
 
     Args:
-        outputs: task output to ``(level, size)``, such as ``{"slots": ("word", 9), "intent":
-            ("sequence", 3)}``; either level alone makes it a tagger or a classifier.
-        features: N, ternary features of a word; a multiple of 4.
+        outputs, features, l2, ternary_map, heads, quantize, seed: as of `HashedStudent`.
         bottleneck: B, width of ``relu(BN(X W))``. A bias would be taken out by the normalisation.
         layers: L, QRNN layers.
         state: S, width of each direction.
@@ -56,26 +31,15 @@ class PqrnnStudent(HeadedModel):
         zoneout: b; layer l of 1 ... L uses the probability ``b ** l``.
         projection_dropout: rate on the ternary features. (The paper gives 0.8 without saying
             whether that is kept; here 0.2 are dropped.)
-        l2: adds ``l2 * sum(w ** 2)`` over all kernels and the intent's W, but not over biases,
-            gains and offsets, to the losses.
         momentum, epsilon: of all normalisations: a moving average keeps ``momentum`` of itself,
             ``epsilon`` is added to variances.
-        ternary_map: a key of `tfdistil.text.projection.ternary.MAPS`.
-        heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`.
-        quantize: a name of `tfdistil.quantization.ENGINES`, or None for float.
-        seed: makes initialization, dropout and zoneout reproducible.
 
     Raises:
         ValueError: arguments outside their ranges, or that do not fit together.
 
-    Signals of `call`:
-        - ``embedding [B, T, bottleneck]``, ``hidden [B, T, 2S]``, both 0 at padding.
-        - with an output per text: ``sentence [B, 2S]``, the attention's.
-        - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
+    Signals of `call`: those of `HashedStudent`, with ``embedding [B, T, bottleneck]`` and ``hidden
+    [B, T, 2S]``.
     """
-
-    reads = "hashes"
-    precisions = ("float32",)  # in which the rounding of its file is simulated
 
     def __init__(
         self,
@@ -97,44 +61,42 @@ class PqrnnStudent(HeadedModel):
         seed: int | None = None,
         **kwargs: Any,
     ):
-        super().__init__(outputs, heads, **kwargs)
-        check_some(outputs)
-        check_sizes(features=features, bottleneck=bottleneck, state=state, taps=taps)
+        super().__init__(
+            outputs,
+            heads,
+            features,
+            projection_dropout,
+            l2,
+            ternary_map,
+            quantize,
+            seed,
+            **kwargs,
+        )
+        check_sizes(bottleneck=bottleneck, state=state, taps=taps)
         check_sizes(MOST_LAYERS, layers=layers)
-        check_rates(projection_dropout=projection_dropout, zoneout=zoneout, momentum=momentum)
-        if features % 4:
-            raise ValueError(f"features is a multiple of 4 (4 per byte), got {features}")
-        if not (0 <= l2 < math.inf and 0 < epsilon < math.inf):
+        check_rates(zoneout=zoneout, momentum=momentum)
+        if not 0 < epsilon < math.inf:
             raise ValueError(f"l2 is at least 0 and epsilon above it, got {l2} and {epsilon}")
         gates = 2 * (1 + len(pooling)) * taps * state
         check_parameters(features * bottleneck + gates * (bottleneck + (layers - 1) * 2 * state))
-        self._arguments: dict[str, Any] = {
-            "features": features,
+        self._arguments |= {
             "bottleneck": bottleneck,
             "layers": layers,
             "state": state,
             "taps": taps,
             "pooling": pooling,
             "zoneout": zoneout,
-            "projection_dropout": projection_dropout,
-            "l2": l2,
             "momentum": momentum,
             "epsilon": epsilon,
-            "ternary_map": ternary_map,
-            "quantize": quantize,
-            "seed": seed,
         }
-        self.features = features
-        self._rounding = find_engine(quantize)
-        self._table = ternary_table(ternary_map).astype(np.float32)
-        norm: dict[str, Any] = {"momentum": momentum, "epsilon": epsilon}
-        common: dict[str, Any] = {"l2": l2, "quantize": quantize}
-
-        self.feature_dropout = keras.layers.Dropout(
-            projection_dropout, seed=self._seed(0), name="feature_dropout"
-        )
+        common: dict[str, Any] = {
+            "momentum": momentum,
+            "epsilon": epsilon,
+            "l2": l2,
+            "quantize": quantize,
+        }
         self.bottleneck = NormalizedConvolution(
-            bottleneck, relu=True, seed=self._seed(1), name="bottleneck", **norm, **common
+            bottleneck, relu=True, seed=self._seed(1), name="bottleneck", **common
         )
         self.qrnns = [
             BiQRNN(
@@ -144,219 +106,34 @@ class PqrnnStudent(HeadedModel):
                 zoneout**layer,
                 seed=self._seed(10 * layer),
                 name=f"qrnn_{layer}",
-                **norm,
                 **common,
             )
             for layer in range(1, layers + 1)
         ]
-        levels = [spec.level for spec in self.outputs_spec.values()]
-        self.attention = (
-            AttentionPooling(seed=self._seed(2), name="attention", **common)
-            if "sequence" in levels
-            else None
-        )
-        self.head_layers = {
-            signal: Linear(
-                spec.size, seed=self._seed(1000 + n), name=signal.replace("/", "_"), **common
-            )
-            for n, (signal, spec) in enumerate(self.head_specs.items())
-        }
-        per_text = [name for name, spec in self.outputs_spec.items() if spec.level == "sequence"]
-        self.intent = per_text[0] if len(per_text) == 1 and "word" in levels else None
-        self.conditions = {
-            signal: IntentCondition(
-                self.outputs_spec[self.intent].size,
-                spec.size,
-                name=f"{signal.replace('/', '_')}_condition",
-                **common,
-            )
-            for signal, spec in self.head_specs.items()
-            if self.intent is not None and spec.level == "word"
-        }
+        self._add_heads()
         self.build()
 
-    def _seed(self, part: int) -> int | None:
-        seed = self._arguments["seed"]
-        return None if seed is None else seed + part
-
-    def build(self, input_shape: Any = None) -> None:
-        """Create all weights; done by the constructor."""
-        del input_shape
-        if self.bottleneck.built:
-            return
+    def _build_body(self) -> int:
         self.bottleneck.build((None, None, self.features))
         width = self.bottleneck.units
         for layer in self.qrnns:
             layer.build((None, None, width))
             width = 2 * layer.units
-        if self.attention is not None:
-            self.attention.build((None, None, width))
-        for head in self.head_layers.values():
-            head.build((None, None, width))
-        for condition in self.conditions.values():
-            condition.build()
-        self.built = True
+        return width
 
-    def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
-        """All signals by name, see the class.
-
-        Args:
-            inputs: ``fingerprint`` uint8 ``[B, T, N/4]``, padded on the right;
-                ``attention_mask`` int ``[B, T]`` (1 = real; default all real). In training also
-                ``target/<intent>`` int ``[B]``, -1 where unknown, and
-                ``teacher/logits/<intent> [B, size]``, if they are there. Other entries are not
-                looked at.
-            training: whether dropout and zoneout are on, statistics and ranges follow, and the
-                slots depend on the given intent.
-        """
-        return self._signals(inputs, training)
-
-    def _signals(
-        self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
-    ) -> dict[str, Any]:
-        fingerprint = inputs["fingerprint"]
-        attention_mask = inputs.get("attention_mask")
-        if attention_mask is None:
-            attention_mask = ops.ones_like(fingerprint[..., 0], dtype="int32")
-        attention_mask = ops.cast(attention_mask, "int32")
-        real = self._whole(np.array([[0], [1]], np.float32), attention_mask)
-
-        x = self.feature_dropout(self._expand(fingerprint), training=training)
-        embedding = self.bottleneck(x, real, training=training)
+    def _body(
+        self, features: Any, real: Any, training: bool | None, exporting: bool
+    ) -> tuple[Any, Any]:
+        embedding = self.bottleneck(features, real, training=training)
         embedding = hidden = self.bottleneck.range.rounded(embedding * real)
         for layer in self.qrnns:
             # What a device runs is unrolled whatever the length.
             hidden = layer(hidden, real, training=training, unroll=True if exporting else None)
-        signals = {"embedding": embedding, "hidden": hidden}
-        if self.attention is not None:
-            signals["sentence"] = self.attention(hidden, attention_mask, training=training)
+        return embedding, hidden
 
-        logits = {}
-        # Texts first: words may depend on them.
-        for name, layer in self.head_layers.items():
-            if self.head_specs[name].level == "sequence":
-                row = ops.expand_dims(signals["sentence"], 1)
-                logits[name] = ops.squeeze(layer(row, training=training), 1)
-        for name, layer in self.head_layers.items():
-            if name in logits:
-                continue
-            logits[name] = layer(hidden, real, training=training)
-            if name in self.conditions:
-                predicted = logits[f"{name.partition('/')[0]}/{self.intent}"]
-                intent = self._chosen_intent(predicted, inputs, training)
-                logits[name] = self.conditions[name](logits[name], intent, real, training=training)
-        scores = {name: logits[name] for name in self.head_layers}
-        return signals | self._with_heads(scores, inputs)
+    def body_groups(self) -> dict[str, Sequence[keras.layers.Layer]]:
+        """``encoder``, the QRNNs, and ``bottleneck``."""
+        return {"encoder": self.qrnns, "bottleneck": [self.bottleneck]}
 
-    def _expand(self, fingerprint: Any) -> Any:
-        """Bytes ``[B, T, N/4]`` to features ``[B, T, N]``."""
-        batch, time = ops.shape(fingerprint)[:2]
-        features = self._whole(self._table, ops.cast(fingerprint, "int32"))
-        return ops.reshape(features, (batch, time, self.features))
-
-    def _whole(self, table: np.ndarray, indices: Any) -> Any:
-        """Rows of a table of whole numbers, as an int8 with scale 1."""
-        return self._rounding.activation(gather(table, indices), *TERNARY)
-
-    def _chosen_intent(
-        self, predicted: Any, inputs: Mapping[str, Any], training: bool | None
-    ) -> Any:
-        """Ids of the intents the slots depend on, int32 ``[B]``."""
-        chosen = argmax(predicted)
-        if not training:
-            return chosen
-        # Whatever its teacher's head is called; of several heads the first one counts.
-        heard = sorted(
-            name
-            for name in inputs
-            if name.startswith("teacher/") and name.endswith(f"/{self.intent}")
-        )
-        if heard:
-            chosen = argmax(inputs[heard[0]])
-        gold = inputs.get(f"target/{self.intent}")
-        if gold is None:
-            return chosen
-        gold = ops.cast(gold, "int32")
-        return ops.where(gold >= 0, gold, chosen)
-
-    def body_levels(self) -> dict[str, str]:
-        """``embedding``, ``hidden``, and with an output per text ``sentence``."""
-        sentence = {} if self.attention is None else {"sentence": "sequence"}
-        return {"embedding": "subword", "hidden": "subword", **sentence}
-
-    def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """``heads``, ``encoder``, ``bottleneck``, ``statistics``, and, quantized, ``ranges``.
-
-        Every weight is in exactly one group. ``statistics`` are the moving averages of all
-        normalisations, ``ranges`` those of all activations; their gains and offsets are in the
-        group of their layer.
-        """
-        kept_apart = (MaskedStatistics, RangeObserver)
-        apart: dict[type, list[keras.Variable]] = {kind: [] for kind in kept_apart}
-        for layer in self._flatten_layers(include_self=False):
-            if isinstance(layer, kept_apart):
-                apart[type(layer)] += layer.weights
-        others = {id(weight) for weights in apart.values() for weight in weights}
-
-        def own(*layers: Any) -> list[keras.Variable]:
-            return [w for layer in layers for w in layer.weights if id(w) not in others]
-
-        pooling = [] if self.attention is None else [self.attention]
-        scoring = self.head_layers.values()
-        groups = [
-            ("heads", own(*scoring, *self.conditions.values(), *self.heads.values(), *pooling)),
-            ("encoder", own(*self.qrnns)),
-            ("bottleneck", own(self.bottleneck)),
-            ("statistics", apart[MaskedStatistics]),
-        ]
-        return [*groups, ("ranges", apart[RangeObserver])] if self._rounding.quantizes else groups
-
-    def recalibrate(self, batches: Iterable[Mapping[str, Any]]) -> None:
-        """Measure statistics and ranges as the device has them: without dropout and zoneout.
-
-        See `tfdistil.students.recalibration.recalibrate`.
-
-        Args:
-            batches: inputs of `call`; their targets are not looked at.
-        """
-        noise = [(self.feature_dropout, "rate"), *((layer, "zoneout") for layer in self.qrnns)]
-        inputs = ({name: batch[name] for name in _INPUTS if name in batch} for batch in batches)
-        recalibrate(self, noise, inputs)
-
-    def quantized(self, engine: str = "keras") -> PqrnnStudent:
-        """A student with the same weights that rounds as its int8 file will.
-
-        Its ranges are set by the first batch it is trained on.
-
-        Args:
-            engine: a name of `tfdistil.quantization.ENGINES`.
-
-        Raises:
-            ValueError: an unknown engine, or a student that is quantized already.
-        """
-        if self._rounding.quantizes:
-            raise ValueError(
-                f"this student is quantized by {self._arguments['quantize']!r} already"
-            )
-        student = type(self)(**{**self.get_config(), "quantize": engine})
-        own = {_inner_path(weight): weight for weight in student.weights}
-        for weight in self.weights:
-            own[_inner_path(weight)].assign(weight)
-        return student
-
-    def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
-        """What a device feeds: ``fingerprint`` uint8 ``[B, T, N/4]``, ``attention_mask`` int32."""
-        shape = (batch, length)
-        return [
-            keras.InputSpec(shape=(*shape, self.features // 4), dtype="uint8", name="fingerprint"),
-            keras.InputSpec(shape=shape, dtype="int32", name="attention_mask"),
-        ]
-
-    def get_config(self) -> dict[str, Any]:
-        """Arguments of the constructor, as plain data."""
-        return super().get_config() | self._arguments
-
-
-def _inner_path(weight: keras.Variable) -> str:
-    """The path of a weight without the name of the model."""
-    return weight.path.partition("/")[2]
+    def _noise(self) -> list[tuple[keras.layers.Layer, str]]:
+        return [*super()._noise(), *((layer, "zoneout") for layer in self.qrnns)]

@@ -9,6 +9,7 @@ import keras
 
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
+    Dense,
     Embeddings,
     TransformerLayer,
     masked_by_bias,
@@ -47,6 +48,8 @@ class TransformerStudent(PieceStudent):
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
         max_positions: the longest sequence in pieces.
+        hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
+            `tfdistil.students.pieces.PieceStudent`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
@@ -61,7 +64,7 @@ class TransformerStudent(PieceStudent):
         - ``<head>/<output>``: ``[B, T, size]`` at word level, ``[B, size]`` at sequence level.
 
     Layer groups: ``heads``, ``projection`` (where there is one), ``block_<layers>`` to ``block_1``,
-    ``embedding`` (tables, normalization and linear layer).
+    ``embedding`` (tables, normalization, linear layer, and what reads hashes).
     """
 
     def __init__(
@@ -79,6 +82,9 @@ class TransformerStudent(PieceStudent):
         projection_activation: str = "gelu",
         head_input: str = "hidden",
         max_positions: int = 128,
+        hashed_dim: int | None = None,
+        features: int | None = None,
+        ternary_map: str = "operator",
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -92,6 +98,9 @@ class TransformerStudent(PieceStudent):
             projection_activation,
             head_input,
             seed,
+            hashed_dim,
+            features,
+            ternary_map,
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
@@ -126,9 +135,9 @@ class TransformerStudent(PieceStudent):
             dtype=policy,
             name="embedding",
         )
-        self.widening = keras.layers.Dense(
+        self.widening = Dense(
             hidden_dim,
-            kernel_initializer=normal(embedding**-0.5, self.seed, 3),
+            kernel_initializer=normal(self.read_width**-0.5, self.seed, 3),
             dtype=policy,
             name="widening",
         )
@@ -157,15 +166,19 @@ class TransformerStudent(PieceStudent):
 
     def _build_body(self) -> int:
         self.embedding.build()
-        self.widening.build((None, None, self.embedding_width))
+        if self.hashed_words is not None:
+            self.hashed_words.build()
+        self.widening.build((None, None, self.read_width))
         for block in self.blocks:
             block.build()
         return self.hidden_dim
 
-    def _read(self, ids: Any, mask: Any, training: bool | None, exporting: bool) -> dict[str, Any]:
+    def _read(
+        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+    ) -> dict[str, Any]:
         self._check_length(ids.shape[1])
         embedding = self.embedding(ids, training=training)
-        hidden = self.widening(embedding)
+        hidden = self.widening(self._beside(embedding, hashed))
         signals = {"embedding": embedding, "hidden/0": hidden}
         masking = masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
@@ -191,9 +204,10 @@ class TransformerStudent(PieceStudent):
         return super().input_specs(length, batch)
 
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """``block_<layers>`` to ``block_1``, ``embedding``."""
+        """``block_<layers>`` to ``block_1``, ``embedding`` and all that reads words."""
         blocks = [(block.name, block.weights) for block in reversed(self.blocks)]
-        return [*blocks, ("embedding", self.embedding.weights + self.widening.weights)]
+        words = self.embedding.weights + self.widening.weights + self._hashed_weights()
+        return [*blocks, ("embedding", words)]
 
     @property
     def word_embeddings(self) -> keras.Variable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,6 +107,8 @@ class Prediction:
     Attributes:
         tags: legal IOB2 tags, one per word, or None if the task has none.
         tag_scores: the probability of each chosen tag.
+        tag_bits: -log2 of these, of a task whose probabilities may be smaller than any float; empty
+            where ``tag_scores`` says it.
         label: intent or class, or None; ``label_score`` is its softmax probability.
     """
 
@@ -112,6 +116,14 @@ class Prediction:
     tag_scores: Sequence[float] = ()
     label: str | None = None
     label_score: float = 1.0
+    tag_bits: Sequence[float] = ()
+
+    @property
+    def bits(self) -> Sequence[float]:
+        """-log2 of the probability of each chosen tag; of none at all, that of the least float."""
+        if self.tag_bits:
+            return self.tag_bits
+        return [-math.log2(max(score, sys.float_info.min)) for score in self.tag_scores]
 
 
 NO_PATHS: Mapping[str, np.ndarray] = MappingProxyType({})

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.data.schemes import from_iob2, labels_of, marks, scheme_of, to_iob2
+from tfdistil.errors import DataError
 from tfdistil.tasks.base import (
     IGNORE,
     MOST_PATHS,
@@ -54,8 +55,19 @@ class TagCodec:
     def from_examples(
         cls, examples: Iterable[Example], continuation: bool = False, scheme: str = "iob2"
     ) -> TagCodec:
-        """Collect the entity types; every label of the scheme for each."""
-        types = {tag[2:] for e in examples for tag in e.tags or () if tag != "O"}
+        """Collect the entity types; every label of the scheme for each.
+
+        Raises:
+            DataError: a span of several words, of which the scheme ``words`` has none.
+        """
+        types: set[str] = set()
+        for example in examples:
+            types.update(tag[2:] for tag in example.tags or () if tag != "O")
+            if scheme == "words" and any(tag[:2] == "I-" for tag in example.tags or ()):
+                raise DataError(
+                    "task.scheme: words has labels of single words, but here a span has several; "
+                    f"leave it out ({example.source})"
+                )
         return cls(labels_of(sorted(types), scheme), continuation)
 
     def encode(self, example: Example) -> np.ndarray | None:

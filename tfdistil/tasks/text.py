@@ -41,7 +41,8 @@ class Text(Task):
 
     Words and not pieces are hidden, all pieces of a word at once, so that models with other
     vocabularies are asked the same. A prediction has the guesses in its ``tags``, one for each word
-    and empty where none was hidden, and the probabilities of the hidden words in ``tag_scores``.
+    and empty where none was hidden, and the probabilities of the hidden words in ``tag_scores``, in
+    bits in ``tag_bits``.
     """
 
     kind = "text"
@@ -77,8 +78,9 @@ class Text(Task):
         right, hidden = self.statistics(examples, predictions).sums.sum(axis=0)
         bits = size = 0.0
         for example, prediction in zip(examples, predictions, strict=True):
+            of_words = prediction.bits
             for place in hidden_words(example.words):
-                bits -= np.log2(max(prediction.tag_scores[place], np.finfo(float).tiny))
+                bits += of_words[place]
                 size += len(example.words[place].encode("utf-8", "surrogatepass"))
         return {
             "words_guessed": 100 * right / hidden if hidden else 0.0,

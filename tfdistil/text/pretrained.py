@@ -16,7 +16,8 @@ from tfdistil.printable import listed, shown
 from tfdistil.text.checkpoint_files import read_json, read_text
 
 MASK_TOKENS = ("[MASK]", "<mask>")
-"""What the piece that hides another one is called, in BERT's and in RoBERTa's tokenizers."""
+"""What the piece that hides another one is called, in BERT's and in RoBERTa's tokenizers, unless
+``mask_token`` says otherwise."""
 
 _USUAL = {
     "cls_token": ("[CLS]", "<s>"),
@@ -142,13 +143,13 @@ def _from_json(path: Path) -> Tokenizer:
 
 
 def special_token_names(folder: Path) -> dict[str, str]:
-    """``cls_token``, ``sep_token``, ... as the folder's configuration files name them."""
+    """``cls_token``, ... and ``mask_token`` as the folder's configuration files name them."""
     names: dict[str, str] = {}
     for file in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / file).exists():
             for key, value in read_json(folder / file).items():
                 text = value.get("content") if isinstance(value, dict) else value
-                if key in _USUAL and isinstance(text, str):
+                if key in (*_USUAL, "mask_token") and isinstance(text, str):
                     names[key] = text
     return names
 
@@ -163,9 +164,10 @@ def has_token_types(folder: Path) -> bool:
 
 
 def special_token_ids(tokenizer: Tokenizer, names: Mapping[str, str]) -> dict[str, int]:
-    """Ids ``cls``, ``sep``, ``pad``, ``unk`` and the number of ``separators`` of a pair.
+    """Ids ``cls``, ``sep``, ``pad``, ``unk``, and the number of ``separators`` of a pair.
 
-    The post-processor decides about the template, where the tokenizer has one.
+    The post-processor decides about the template, where the tokenizer has one. ``mask`` is among
+    them where the tokenizer has such a piece, which only masked-language training needs.
 
     Raises:
         CheckpointError: a token that is not in the vocabulary, or another template.
@@ -181,6 +183,8 @@ def special_token_ids(tokenizer: Tokenizer, names: Mapping[str, str]) -> dict[st
                 "tokenizer_config.json"
             )
         ids[key.removesuffix("_token")] = known[0]
+    if (mask := mask_id(tokenizer, names)) is not None:
+        ids["mask"] = mask
     ids["separators"] = 1
     if tokenizer.post_processor is None:
         return ids
@@ -201,6 +205,16 @@ def special_token_ids(tokenizer: Tokenizer, names: Mapping[str, str]) -> dict[st
             "separator between the texts and after the second"
         )
     return {**ids, "cls": special[0], "sep": special[-1], "separators": len(between)}
+
+
+def mask_id(tokenizer: Tokenizer, names: Mapping[str, str]) -> int | None:
+    """The id of the piece that hides another one: ``mask_token`` of ``names``, or a usual name.
+
+    None: the tokenizer has neither.
+    """
+    candidates = (*filter(None, [names.get("mask_token")]), *MASK_TOKENS)
+    found = map(tokenizer.token_to_id, candidates)
+    return next((i for i in found if i is not None), None)
 
 
 def bert_tokenizer(

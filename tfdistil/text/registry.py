@@ -13,6 +13,7 @@ from tfdistil.text.featurizer import Featurizer
 FEATURIZERS = {
     "subwords": "tfdistil.text.subwords:SubwordFeaturizer",
     "projection": "tfdistil.text.projection.featurizer:ProjectionFeaturizer",
+    "subwords+projection": "tfdistil.text.hashed_subwords:HashedSubwordFeaturizer",
 }
 
 

@@ -40,6 +40,8 @@ class SubwordFeaturizer:
         tokenizer: configured in place: no padding, no truncation, special tokens as text.
         max_length: positions of a window, special tokens included.
         cls, sep, pad, unk: ids of the special tokens.
+        mask: the id of the piece that hides another one in masked-language training; None: there
+            is none.
         alignment: ``first`` scores the first piece of a word, ``x`` all pieces (the continuations
             carry the label ``X``).
         token_types: whether windows have ``token_type_ids`` (0 for the first text, 1 for the
@@ -63,6 +65,7 @@ class SubwordFeaturizer:
         sep: int,
         pad: int,
         unk: int,
+        mask: int | None = None,
         alignment: Literal["first", "x"] = "first",
         token_types: bool = False,
         separators: int = 1,
@@ -86,7 +89,7 @@ class SubwordFeaturizer:
         tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
         self.max_length = max_length
-        self.cls, self.sep, self.pad, self.unk = cls, sep, pad, unk
+        self.cls, self.sep, self.pad, self.unk, self.mask = cls, sep, pad, unk, mask
         self.alignment = alignment
         self.token_types = token_types
         self.separators = separators
@@ -114,7 +117,8 @@ class SubwordFeaturizer:
         Args:
             tokenizer: see the class.
             max_length: see the class.
-            names: ``cls_token``, ``sep_token``, ``pad_token``, ``unk_token``; any may be missing.
+            names: ``cls_token``, ``sep_token``, ``pad_token``, ``unk_token``, ``mask_token``; any
+                may be missing.
             alignment: see the class.
             token_types: see the class.
             overlap: see the class.
@@ -174,7 +178,13 @@ class SubwordFeaturizer:
 
     def encode_batch(self, texts: Sequence[Text]) -> list[list[Window]]:
         """`encode` of many texts; each different word is tokenized once."""
-        known = self.pieces(chain.from_iterable((*words, *(other or ())) for words, other in texts))
+        words = chain.from_iterable((*words, *(other or ())) for words, other in texts)
+        return self.encode_known(texts, self.pieces(words))
+
+    def encode_known(
+        self, texts: Sequence[Text], known: Mapping[str, Pieces]
+    ) -> list[list[Window]]:
+        """`encode_batch` of texts whose words have been tokenized, see `pieces`."""
         return [
             self._windows([known[word] for word in words])
             if other is None
@@ -195,8 +205,9 @@ class SubwordFeaturizer:
 
     def special_names(self) -> dict[str, str]:
         """``cls_token``, ``sep_token``, ... of its tokenizer, as `from_tokenizer` takes them."""
-        names = map(str, map(self.tokenizer.id_to_token, self.special_ids()))
-        return dict(zip(("cls_token", "sep_token", "pad_token", "unk_token"), names, strict=True))
+        roles = ("cls", "sep", "pad", "unk", *(["mask"] if self.mask is not None else []))
+        name_of = self.tokenizer.id_to_token
+        return {f"{role}_token": str(name_of(getattr(self, role))) for role in roles}
 
     def special_ids(self) -> tuple[int, int, int, int]:
         """Of cls, sep, pad and unk."""
@@ -219,6 +230,7 @@ class SubwordFeaturizer:
             "sep": self.sep,
             "pad": self.pad,
             "unk": self.unk,
+            **({} if self.mask is None else {"mask": self.mask}),
             "alignment": self.alignment,
             "token_types": self.token_types,
             "separators": self.separators,
@@ -236,7 +248,7 @@ class SubwordFeaturizer:
             ValueError: settings that are no numbers.
         """
         check_integers(
-            settings, ("max_length", "overlap", "separators", "cls", "sep", "pad", "unk")
+            settings, ("max_length", "overlap", "separators", "cls", "sep", "pad", "unk", "mask")
         )
         if not isinstance(settings.get("token_types", False), bool) or not settings.get(
             "separators", 1
@@ -251,7 +263,10 @@ class SubwordFeaturizer:
                 f"tokenizer.json cannot be read ({error}); upgrade the package tokenizers, or "
                 "export the model again"
             ) from error
-        return cls(tokenizer, **{k: v for k, v in settings.items() if k != "kind"})
+        from tfdistil.text.pretrained import mask_id
+
+        given = {"mask": mask_id(tokenizer, {}), **settings}  # older files do not say it
+        return cls(tokenizer, **{k: v for k, v in given.items() if k != "kind"})
 
     def _tokenize(self, words: list[str]) -> list[Pieces]:
         """Ids of each word; a list of words is one pre-tokenized text for the tokenizer."""

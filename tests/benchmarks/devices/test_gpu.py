@@ -67,7 +67,7 @@ def run_folder(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+@pytest.mark.parametrize("backend", ["tensorflow", pytest.param("jax", marks=pytest.mark.long)])
 def test_models_of_a_run_and_a_shape(run_folder, backend):
     if find_spec(backend) is None:
         pytest.skip(f"needs {backend}")

@@ -28,6 +28,7 @@ from tfdistil.data.readers.slotgated import read_slotgated
 from tfdistil.data.readers.table import read_table
 from tfdistil.data.readers.text import read_plain
 from tfdistil.data.readers.top import read_top
+from tfdistil.data.schemes import Scheme
 from tfdistil.errors import DataError
 from tfdistil.printable import CONTROL, shown
 
@@ -68,7 +69,7 @@ def read(
     language: str | None = None,
     split: Split = split_whitespace,
     repair: Literal["iob2"] | None = None,
-    scheme: Literal["iob2", "iobes"] = "iob2",
+    scheme: Scheme = "iob2",
     errors: Literal["raise", "collect"] = "raise",
     max_problems: int = 1000,
     **options: Any,
@@ -102,15 +103,8 @@ def read(
         max_problems=max_problems,
     )
     examples: list[Example] = []
-    try:
-        with _collector_paused():
-            examples.extend(_examples(reading, format, options))
-    except RecursionError:
-        reading.problem("nested deeper than any data of this format")
-    except DataError as error:
-        if errors == "raise":
-            raise
-        reading.problems.append(error)
+    with _collector_paused():
+        examples.extend(_examples(reading, format, options))
     counts = {name: count for name, count in sorted(reading.counts.items()) if count}
     return ReadResult(tuple(examples), counts, tuple(reading.problems), tuple(reading.files))
 
@@ -121,24 +115,37 @@ def stream(
     *,
     language: str | None = None,
     split: Split = split_whitespace,
+    problems: list[DataError] | None = None,
     **options: Any,
 ) -> Iterator[Example]:
     """The examples of one file one after the other; of the format ``text`` no more is in memory.
 
     Args:
         path, format, language, split, options: as `read` takes them.
+        problems: where broken lines are noted instead of raised, 1,000 of them.
 
     Raises:
         DataError: as `read` does, of a broken line when it is reached.
     """
-    reading = Reading(Path(path), language=language, split=split)
-    try:
-        yield from _examples(reading, format, options)
-    except RecursionError:
-        reading.problem("nested deeper than any data of this format")
+    reading = Reading(Path(path), language=language, split=split, collect=problems is not None)
+    yield from _examples(reading, format, options)
+    if problems is not None:
+        problems += reading.problems
 
 
 def _examples(reading: Reading, format: str | None, options: dict[str, Any]) -> Iterator[Example]:
+    """The examples of a file; what ends its reading early is raised, or noted with the rest."""
+    try:
+        yield from _read(reading, format, options)
+    except RecursionError:
+        reading.problem("nested deeper than any data of this format")
+    except DataError as error:
+        if not reading.collect:
+            raise
+        reading.problems.append(error)
+
+
+def _read(reading: Reading, format: str | None, options: dict[str, Any]) -> Iterator[Example]:
     reader = _find(reading.path, format)
     reader.check_options(options, reading.path)
     none = True

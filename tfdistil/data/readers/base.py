@@ -13,7 +13,7 @@ from typing import Any, Literal
 from tfdistil.data.example import Example
 from tfdistil.data.readers import files
 from tfdistil.data.readers.tags import find_faults, repair_iob2
-from tfdistil.data.schemes import to_iob2
+from tfdistil.data.schemes import Scheme, to_iob2
 from tfdistil.errors import DataError
 from tfdistil.options import wrong_option
 from tfdistil.printable import shortened
@@ -62,6 +62,9 @@ class Reading:
         scheme: of the tags in the file, see `tfdistil.data.schemes`.
         collect: keep problems instead of raising the first one.
         max_problems: how many problems are kept; the others are only counted.
+
+    Raises:
+        DataError: a repair where nothing can be repaired.
     """
 
     def __init__(
@@ -71,10 +74,16 @@ class Reading:
         language: str | None = None,
         split: Split = split_whitespace,
         repair: Literal["iob2"] | None = None,
-        scheme: Literal["iob2", "iobes"] = "iob2",
+        scheme: Scheme = "iob2",
         collect: bool = False,
         max_problems: int = 1000,
     ):
+        if scheme == "words" and repair is not None:
+            raise DataError(
+                f"repair: {repair} is for spans of several words, of which scheme: words has none; "
+                "leave one of the two out",
+                path,
+            )
         self.path = path
         self.language = language
         self.split = split
@@ -127,6 +136,10 @@ class Reading:
         """Words and offsets of a text."""
         words, starts, ends = tuple(zip(*self.split(text), strict=True)) or ((), (), ())
         return words, tuple(zip(starts, ends, strict=True))
+
+    def tag(self, cell: str) -> str:
+        """What a file says of a word as a tag: in the scheme ``words`` it is a type alone."""
+        return f"B-{cell}" if self.scheme == "words" and cell != "O" else cell
 
     def tags(
         self, tags: Sequence[str], lines: Sequence[int] | int, path: Path | None = None

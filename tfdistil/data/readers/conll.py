@@ -70,7 +70,7 @@ def read_conll(
             if (example := block.close()) is not None:
                 found = True
                 yield example
-        elif line[0] == "#" and _is_comment(line, cells, width, tag, reading.scheme, block.is_open):
+        elif line[0] == "#" and _is_comment(line, cells, width, tag, reading, block.is_open):
             block.comment(line)
         else:
             block.row(cells(line), number)
@@ -132,7 +132,7 @@ class _Block:
         self.is_open = True
         try:
             word = row[self.word]
-            tag = "O" if self.tag is None else row[self.tag]
+            tag = "O" if self.tag is None else self.reading.tag(row[self.tag])
             label = None if self.label is None else row[self.label]
         except IndexError:
             name, at = next(c for c in self.columns if c[1] is not None and not _within(c[1], row))
@@ -156,10 +156,11 @@ class _Block:
             return
         if self.tag is not None and tag != "O" and tag[:2] not in self.prefixes:
             known = " or ".join(f"{prefix}type" for prefix in self.prefixes)
-            hint = ", or `scheme: iobes`" if tag[:2] in ("E-", "S-") else ""
+            marked = tag[:2] in ("E-", "S-")
+            hint = "`scheme: iobes`" if marked else "`scheme: words` if it is the label of one word"
             self._fault(
                 f"column {self.tag} holds {tag!r}, which is no {self.reading.scheme.upper()} tag "
-                f"(O, {known}); set `tag` to the column that does{hint}; the row is {row}",
+                f"(O, {known}); set `tag` to the column that does, or {hint}; the row is {row}",
                 line,
             )
             return
@@ -258,7 +259,7 @@ def _looks_like_comment(line: str) -> bool:
 
 
 def _is_comment(
-    line: str, cells: Cells, width: int, tag: int | None, scheme: str, within: bool
+    line: str, cells: Cells, width: int, tag: int | None, reading: Reading, within: bool
 ) -> bool:
     """Rules 2 to 4 of the module for a line that starts with ``#``."""
     if not line.startswith("# ") and line != "#":
@@ -268,5 +269,7 @@ def _is_comment(
     if within:
         return False
     row = cells(line)
-    holds_tag = tag is not None and _within(tag, row) and is_tag(row[tag], scheme)
+    holds_tag = (
+        tag is not None and _within(tag, row) and is_tag(reading.tag(row[tag]), reading.scheme)
+    )
     return not (len(row) == width and holds_tag)

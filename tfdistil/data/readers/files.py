@@ -31,6 +31,21 @@ def check_readable(path: Path) -> None:
         raise DataError(f"cannot be opened: {reason}", path) from None
 
 
+def check_text(path: Path) -> None:
+    """Make sure that there is something to look at.
+
+    Raises:
+        DataError: see `check_readable`; a file that is empty, or in UTF-16.
+    """
+    check_readable(path)
+    with path.open("rb") as file:
+        if (start := file.read(2)) in _WIDE:
+            raise DataError(_hint(start), path, 1)
+        file.seek(0)
+        if not any(line.removeprefix(codecs.BOM_UTF8).strip() for line in file):
+            raise DataError("the file is empty", path, 1)
+
+
 def read_text(path: Path, problem: Problem) -> str:
     """The file as text without byte-order mark; a broken byte becomes U+FFFD once it is reported.
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tfdistil.data.readers.tags import is_tag
+from tfdistil.data.schemes import scheme_of
 
 _HEAD = 65536
 _CLINC = re.compile(r'\s*\{\s*"(?:oos_)?(?:train|val|test)"\s*:\s*\[\s*\[')
@@ -59,10 +60,12 @@ def _guess_json(head: str, first: str) -> str | None:
 
 
 def _ends_in_tags(lines: list[str]) -> bool:
-    """Whether every row has a word and ends in an IOB2 tag, and some row opens a span."""
+    """Whether every row has a word and ends in a tag, and some row is in a span."""
     rows = [line.split() for line in lines if not line.startswith("# ")]
+    last = [row[-1] for row in rows]
+    scheme = scheme_of(last)
     return (
         bool(rows)
-        and all(len(row) > 1 and is_tag(row[-1]) for row in rows)
-        and (any(row[-1].startswith("B-") for row in rows) or {len(row) for row in rows} == {2})
+        and all(len(row) > 1 and is_tag(row[-1], scheme) for row in rows)
+        and (any(tag != "O" for tag in last) or {len(row) for row in rows} == {2})
     )

@@ -66,7 +66,7 @@ def _example(reading: Reading, row: Row, line: int) -> Example | None:
         if len(found["tags"]) != len(words):
             reading.problem(f"{len(words)} words, but {len(found['tags'])} tags", line)
             return None
-        found["tags"] = reading.tags(found["tags"], line)
+        found["tags"] = reading.tags([*map(reading.tag, found["tags"])], line)
         if found["tags"] is None:
             return None
     if "words" in row and not _place(reading, row, found, line):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from tfdistil.data.schemes import CONTINUES, FOLLOWS, marks
 
@@ -17,9 +18,21 @@ def find_faults(tags: Sequence[str], scheme: str = "iob2") -> Iterator[tuple[int
     """Index and description of every break of a scheme.
 
     Strict IOB2 opens every span with ``B-``; ``I-x`` only follows ``B-x`` or ``I-x``. IOBES also
-    ends every span of several words with ``E-`` and gives one word ``S-``.
+    ends every span of several words with ``E-`` and gives one word ``S-``. Labels of words have a
+    ``B-`` that the file has not.
     """
-    return _iob2_faults(tags) if scheme == "iob2" else _scheme_faults(tags, scheme)
+    return _FAULTS[scheme](tags)
+
+
+def _word_faults(tags: Sequence[str]) -> Iterator[tuple[int, str]]:
+    before = ""
+    for index, tag in enumerate(tags):
+        label = tag.removeprefix("B-")
+        if label[:2] == "I-" and before in (f"B-{label[2:]}", label):
+            yield index, f"{label} after {before} is a span of IOB2; leave out `scheme: words`"
+        elif not is_tag(tag, "words"):
+            yield index, f"{label!r} is no label of a word: it is empty or has white space in it"
+        before = label
 
 
 def _scheme_faults(tags: Sequence[str], scheme: str) -> Iterator[tuple[int, str]]:
@@ -56,6 +69,13 @@ def _iob2_faults(tags: Sequence[str]) -> Iterator[tuple[int, str]]:
                     f"B-{tag[2:]}; correct the file, or set `repair: iob2` to read it as that",
                 )
         previous = tag
+
+
+_FAULTS: dict[str, Callable[[Sequence[str]], Iterator[tuple[int, str]]]] = {
+    "iob2": _iob2_faults,
+    "iobes": partial(_scheme_faults, scheme="iobes"),
+    "words": _word_faults,
+}
 
 
 def repair_iob2(tags: Sequence[str]) -> tuple[list[str], int]:

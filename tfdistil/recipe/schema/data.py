@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from tfdistil.data.schemes import Scheme
 from tfdistil.recipe.schema.parts import Float, Int, Name, OpenPart, Option, Part, Whole
 
 MOST_SENTENCES = 10**7
@@ -22,7 +23,7 @@ class SourceSpec(Part):
     options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
     repair: Literal["iob2"] | None = Field(None, description="`iob2` fixes orphan `I-` tags")
-    scheme: Literal["iob2", "iobes"] = Field("iob2", description="of the tags in the file")
+    scheme: Scheme = Field("iob2", description="of the tags in the file")
     limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
 
 
@@ -112,6 +113,8 @@ class CorpusSpec(Part):
 
     @model_validator(mode="after")
     def _balances_what_is_there(self) -> CorpusSpec:
+        if self.balance is not None and self.balance.more == self.balance.less:
+            raise ValueError(f"balance names {self.balance.more!r} twice; give two languages")
         there = {source.language for source in self.sources}
         if self.balance is not None and None not in there:
             for language in (self.balance.more, self.balance.less):
@@ -176,10 +179,10 @@ class TaskSpec(Part):
         description="the task; `text`: none, models are trained on text without labels"
     )
     continuation: bool = Field(False, description="own class `X` for non-first pieces of a word")
-    scheme: Literal["iob2", "iobes"] = Field(
+    scheme: Scheme = Field(
         "iob2",
-        description="labels that models score; `iobes` also marks ends and single words. Results "
-        "and metrics are IOB2",
+        description="labels that models score; `iobes` also marks ends and single words, `words` "
+        "has spans of one word alone, such as parts of speech. Results and metrics are IOB2",
     )
 
     @model_validator(mode="after")

@@ -56,7 +56,7 @@ class EmbeddingSpec(Part):
 
 
 class HashingSpec(Part):
-    """The ternary features of a word, for students that read hashes: docs/projection.md."""
+    """The ternary features of a word: of a `pqrnn`, and of students of pieces with `hashed_dim`."""
 
     families: dict[str, Size] = Field(
         {"murmur": 1024}, min_length=1, description="hash family to its features"

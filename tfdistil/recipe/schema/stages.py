@@ -215,7 +215,8 @@ class StageSpec(Part):
         "kind. Stored signals of the teacher are those of the text as it was",
     )
     accumulate: Rows = Field(
-        1, description="steps whose gradients are averaged for one update, to save memory"
+        1,
+        description="steps that make one update, to save memory: that of all their rows at once",
     )
     precision: Precision = Field(
         "float32", description="what the student computes in while it trains; weights are float32"

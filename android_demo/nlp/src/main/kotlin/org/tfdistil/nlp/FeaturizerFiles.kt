@@ -15,19 +15,28 @@ internal class FeaturizerFiles(
     /** @throws ModelFileException a kind that is unknown, or settings and files that do not fit it. */
     fun open(): Featurizer =
         when (val kind = settings.text("kind")) {
-            "subwords" -> subwords()
+            "subwords" -> subwords(null)
             "projection" -> projection()
-            else -> settings.fail("is of the kind ${Fields.shown(kind)}; this version knows subwords and projection. Update the app")
+            "subwords+projection" -> subwords(hashed())
+            else -> settings.fail("is of the kind ${Fields.shown(kind)}; this version knows $KINDS. Update the app")
         }
 
+    private fun hashed(): ProjectionSpec {
+        val spec = spec()
+        if (spec.eos) settings.fail("has <EOS> in projection.json; there is none beside pieces")
+        return spec
+    }
+
+    private fun spec(): ProjectionSpec = ProjectionSpec.read(file("projection.json"))
+
     private fun projection(): Featurizer {
-        val spec = ProjectionSpec.read(file("projection.json"))
+        val spec = spec()
         val ends = if (spec.eos) 1 else 0
         val length = maxLength(3 + ends)
         return ProjectionFeaturizer(spec, length, overlap(length - ends))
     }
 
-    private fun subwords(): Featurizer {
+    private fun subwords(hashed: ProjectionSpec?): Featurizer {
         val separators = settings.number("separators", 1..MOST_SEPARATORS, 1)
         val length = maxLength(4 + separators)
         // Which pieces are scored matters in training; a word's first piece is among them in any case.
@@ -45,6 +54,7 @@ internal class FeaturizerFiles(
                 settings.flag("token_types", false),
                 separators,
             ),
+            hashed,
         )
     }
 
@@ -65,5 +75,6 @@ internal class FeaturizerFiles(
 
     private companion object {
         const val MOST_SEPARATORS = 1000
+        const val KINDS = "subwords and projection, and subwords+projection"
     }
 }

@@ -5,10 +5,13 @@ package org.tfdistil.nlp
  *
  * Each word is tokenized by itself and has at least one piece, the unknown one if need be. A piece that
  * would be a special token to the model is unknown, too.
+ *
+ * @param hashed what the fingerprints of words are that stand beside their pieces; null: there are none.
  */
 internal class SubwordFeaturizer(
     private val tokenizer: Tokenizer,
     private val settings: Settings,
+    private val hashed: ProjectionSpec? = null,
 ) : Featurizer {
     /** What `tfdistil.json` says of the featurizer. */
     class Settings(
@@ -30,8 +33,10 @@ internal class SubwordFeaturizer(
             put(Window.ATTENTION_MASK, InputForm(ElementType.INT32, null, 0))
             put(Window.WORD_MASK, InputForm(ElementType.INT32, null, 0))
             if (settings.tokenTypes) put(TOKEN_TYPES, InputForm(ElementType.INT32, null, 0))
+            if (hashed != null) put(FINGERPRINT, InputForm(ElementType.UINT8, hashed.bytes, hashed.map.padding.toInt()))
         }
 
+    private val fingerprints = hashed?.let(::Fingerprints)
     private val one = Pieces()
     private val two = Pieces()
 
@@ -62,6 +67,7 @@ internal class SubwordFeaturizer(
         val budget = maxLength - 2
         val kept = (first until end).sumOf { minOf(one.length(it), budget) }
         val ids = IntArray(kept + 2)
+        val rows = rows(ids.size)
         val firsts = IntArray(endOwned - firstOwned)
         ids[0] = settings.cls
         var at = 1
@@ -69,10 +75,11 @@ internal class SubwordFeaturizer(
             if (word in firstOwned until endOwned) firsts[word - firstOwned] = at
             val length = minOf(one.length(word), budget)
             one.ids.copyInto(ids, at, one.start(word), one.start(word) + length)
+            rows?.put(one, word, at, at + length)
             at += length
         }
         ids[at] = settings.sep
-        return Window(columns(ids, ids.size), firsts)
+        return Window(columns(ids, ids.size, rows), firsts)
     }
 
     private fun pair(): Window {
@@ -83,22 +90,54 @@ internal class SubwordFeaturizer(
         val second = 1 + kept + settings.separators
         two.ids.copyInto(ids, second, 0, other)
         val words = (0 until one.words).count { one.start(it) < kept }
-        return Window(columns(ids, second), IntArray(words) { 1 + one.start(it) })
+        val rows = rows(ids.size)
+        for (word in 0 until words) rows?.put(one, word, 1 + one.start(word), 1 + minOf(one.end(word), kept))
+        for (word in 0 until two.words) {
+            if (two.start(word) < other) rows?.put(two, word, second + two.start(word), second + minOf(two.end(word), other))
+        }
+        return Window(columns(ids, second, rows), IntArray(words) { 1 + one.start(it) })
+    }
+
+    private fun rows(positions: Int): Rows? = hashed?.let { Rows(it, positions) }
+
+    /** Fingerprints of the positions of a window; those of special tokens are padding. */
+    private class Rows(
+        private val spec: ProjectionSpec,
+        positions: Int,
+    ) {
+        private val bytes = ByteArray(positions * spec.bytes) { spec.map.padding }
+
+        /** A word's fingerprint, at the positions from [from] to before [to]. */
+        fun put(
+            pieces: Pieces,
+            word: Int,
+            from: Int,
+            to: Int,
+        ) {
+            val start = word * spec.bytes
+            for (at in from until to) pieces.hashes.copyInto(bytes, at * spec.bytes, start, start + spec.bytes)
+        }
+
+        fun column() = ByteColumn(bytes, spec.bytes)
     }
 
     private fun columns(
         ids: IntArray,
         second: Int,
+        rows: Rows?,
     ): Map<String, Column> =
         buildMap {
             put(INPUT_IDS, IntColumn(ids))
             put(Window.ATTENTION_MASK, IntColumn(IntArray(ids.size) { 1 }))
             if (settings.tokenTypes) put(TOKEN_TYPES, IntColumn(IntArray(ids.size) { if (it < second) 0 else 1 }))
+            if (rows != null) put(FINGERPRINT, rows.column())
         }
 
-    /** The pieces of all words of a text, one after the other. */
+    /** The pieces of all words of a text, one after the other, and the fingerprints of the words. */
     private inner class Pieces {
         val ids = IntList()
+        var hashes = ByteArray(0)
+            private set
         private val ends = IntList()
 
         val words: Int get() = ends.size
@@ -106,7 +145,9 @@ internal class SubwordFeaturizer(
 
         fun start(word: Int): Int = if (word == 0) 0 else ends[word - 1]
 
-        fun length(word: Int): Int = ends[word] - start(word)
+        fun end(word: Int): Int = ends[word]
+
+        fun length(word: Int): Int = end(word) - start(word)
 
         fun fill(words: Words) {
             ids.clear()
@@ -118,6 +159,12 @@ internal class SubwordFeaturizer(
                 for (at in before until ids.size) if (isReserved(ids[at])) ids[at] = settings.unknown
                 ends.add(ids.size)
             }
+            if (hashed != null && fingerprints != null) {
+                if (hashes.size < words.size * hashed.bytes) hashes = ByteArray(2 * words.size * hashed.bytes)
+                for (word in 0 until words.size) {
+                    fingerprints.ofWord(words.text, words.start(word), words.end(word), hashes, word * hashed.bytes)
+                }
+            }
         }
 
         private fun isReserved(id: Int) = id == settings.cls || id == settings.sep || id == settings.pad
@@ -126,5 +173,6 @@ internal class SubwordFeaturizer(
     companion object {
         private const val INPUT_IDS = "input_ids"
         private const val TOKEN_TYPES = "token_type_ids"
+        private const val FINGERPRINT = "fingerprint"
     }
 }

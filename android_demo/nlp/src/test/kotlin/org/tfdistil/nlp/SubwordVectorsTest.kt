@@ -43,6 +43,18 @@ class SubwordVectorsTest {
     }
 
     @Test
+    fun hashes() {
+        val item = Vectors.read("subwords-hashes").single()
+        val spec = ProjectionSpec.read(item.fields("projection"))
+        for (text in item.list("texts").map { Fields.asFields(it, "text")!! }) {
+            val featurizer = featurizer("uncased", number(text, "max_length"), number(text, "overlap"), false, spec)
+            val second = if ("second" in text) wordsOf(text.texts("second")) else null
+            val windows = featurizer.encode(wordsOf(text.texts("first")), second)
+            assertEquals(text.texts("hex"), windows.map { (it.input("fingerprint") as ByteColumn).values.hex() })
+        }
+    }
+
+    @Test
     fun cuts() {
         for (item in Vectors.read("subwords-cuts")) {
             val budget = number(item, "budget")
@@ -61,11 +73,12 @@ class SubwordVectorsTest {
         maxLength: Int,
         overlap: Int,
         tokenTypes: Boolean,
+        hashed: ProjectionSpec? = null,
     ): Featurizer {
         val changed = (tokenizer + ("normalizer" to normalizers[normalizer])).mapKeys { it.key as String }
         // The special tokens that train_wordpiece gives the first ids.
         val settings = SubwordFeaturizer.Settings(maxLength, overlap, CLS, SEP, PAD, UNKNOWN, tokenTypes, 1)
-        return SubwordFeaturizer(TokenizerFile.read(Fields(changed, "tokenizer.json")), settings)
+        return SubwordFeaturizer(TokenizerFile.read(Fields(changed, "tokenizer.json")), settings, hashed)
     }
 
     private fun ids(window: Window) = (window.input("input_ids") as IntColumn).values.toList()

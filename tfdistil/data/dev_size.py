@@ -1,0 +1,45 @@
+"""Whether a dev set is large enough to choose weights by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tfdistil.data.example import Example
+
+SCORE = 0.7
+"""The share that is right in the standard error below."""
+
+FEWEST = 200
+"""Spans or texts, as many as `tfdistil init` sets aside: the standard error of a share F of n is
+sqrt(F (1 - F) / n), so 3.2 points. The updates and learning rates to choose among rarely differ by
+more; with a larger error luck chooses."""
+
+
+def too_few_to_choose(dev: Sequence[Example]) -> str | None:
+    """What to say of a dev set whose score is too uncertain to choose weights by; else None.
+
+    Texts with a label count as one each, whatever spans they have; texts with tags alone by their
+    spans. F1 is no share, but of n spans its standard error is much that of one.
+
+    Args:
+        dev: without labels or tags there is nothing to say.
+    """
+    texts = sum(example.label is not None for example in dev)
+    tagged = [example.tags for example in dev if example.tags is not None]
+    spans = sum(tag.startswith("B-") for tags in tagged for tag in tags)
+    count, unit = (texts, "text") if texts else (spans, "span")
+    if not (texts or tagged) or count >= FEWEST:
+        return None
+    has = f"dev has {count} {unit}{'' if count == 1 else 's'}"
+    error = f"{_error(count):.1f} points" if count else "any size"
+    return (
+        f"{has}, too few to choose weights by: at a score of {100 * SCORE:.0f} the standard error "
+        f"is {error}. Give dev {FEWEST} or more: more data.dev, or none and a larger "
+        "data.dev_fraction, which takes it from train."
+    )
+
+
+def _error(count: int) -> float:
+    """The standard error of a share of ``count``, in points."""
+    return 100 * math.sqrt(SCORE * (1 - SCORE) / count)
