@@ -138,6 +138,14 @@ def tags_int8(folder) -> Tiny:
 
 
 @pytest.fixture(scope="session")
+def parts_of_speech(folder) -> Tiny:
+    """Labels of single words."""
+    from tfdistil.tasks import Tags
+
+    return build(Tags(["O", "B-DET", "B-NOUN"]), "int8", folder / "words.tflite")
+
+
+@pytest.fixture(scope="session")
 def pair(folder) -> Tiny:
     from tfdistil.tasks import Pair
 

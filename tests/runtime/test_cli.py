@@ -62,6 +62,15 @@ def test_conll_of_words_in_a_file(tags_int8, capsys, tmp_path):
     assert all(len(line.split("\t")) == 2 for line in lines if line)
 
 
+def test_conll_of_labels_of_single_words_is_what_a_training_file_has(parts_of_speech, capsys):
+    text = "play some jazz in the old town tonight"
+    assert run("predict", parts_of_speech.path, text, "--conll") == 0
+    written = [line.split("\t")[1] for line in capsys.readouterr().out.splitlines() if line]
+    (result,) = Runtime(parts_of_speech.path).predict([text])
+    assert written == [tag.removeprefix("B-") for tag in result.tags]
+    assert set(written) & {"DET", "NOUN"}
+
+
 def test_conll_with_an_intent(intent_slots, capsys):
     assert run("predict", intent_slots.path, "play jazz", "--conll") == 0
     lines = capsys.readouterr().out.splitlines()

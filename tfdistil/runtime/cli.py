@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfdistil.data.schemes import scheme_of
 from tfdistil.errors import DataError
 from tfdistil.printable import one_line
 from tfdistil.text.words import replace_surrogates
@@ -17,6 +18,7 @@ from tfdistil.text.words import replace_surrogates
 if TYPE_CHECKING:
     from tfdistil.runtime.result import Result
     from tfdistil.runtime.runtime import Runtime
+    from tfdistil.tasks.base import Task
 
 _BLOCK = 256  # lines of a file answered at a time
 _CHUNK = 1 << 16  # bytes of standard input at a time, at the most
@@ -113,7 +115,7 @@ def predict(args: argparse.Namespace) -> int:
             runtime.predict_words([[]], k=args.k)
         except ValueError as error:
             raise DataError(f"--k does not go with this model: {error}") from error
-    show = _jsonl if args.jsonl else _conll if args.conll else _plain
+    show = _jsonl if args.jsonl else _conll_of(runtime.task) if args.conll else _plain
     for block in _blocks(args.text, args.file):
         for result in _answers(runtime, block, args.words, args.k):
             print(show(result))
@@ -218,13 +220,24 @@ def _jsonl(result: Result) -> str:
     return json.dumps(result.to_dict(), ensure_ascii=False)
 
 
-def _conll(result: Result) -> str:
-    """``word<TAB>tag`` lines after ``# label = ...``, with an empty line at the end."""
-    lines = [] if result.label is None else [f"# label = {one_line(result.label)}"]
-    lines += [
-        one_line(f"{w.text}\t{tag}") for w, tag in zip(result.words, result.tags or (), strict=True)
-    ]
-    return "\n".join([*lines, ""])
+def _conll_of(task: Task) -> Callable[[Result], str]:
+    """What writes ``word<TAB>tag`` lines after ``# label = ...``, with an empty line at the end.
+
+    Labels of single words, such as parts of speech, are written as files for training have them:
+    without the ``B-``.
+    """
+    written = [scheme_of(o.labels) for o in task.outputs if o.level == "word"]
+    start = len("B-") if "words" in written else 0
+
+    def conll(result: Result) -> str:
+        lines = [] if result.label is None else [f"# label = {one_line(result.label)}"]
+        lines += [
+            one_line(f"{word.text}\t{tag if tag == 'O' else tag[start:]}")
+            for word, tag in zip(result.words, result.tags or (), strict=True)
+        ]
+        return "\n".join([*lines, ""])
+
+    return conll
 
 
 def _plain(result: Result) -> str:
