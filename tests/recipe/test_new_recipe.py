@@ -93,6 +93,17 @@ def test_intents_are_read_where_the_task_has_them(tmp_path, task, options):
     assert (data.train[0].options, data.transfer[0].options) == (options, {})
 
 
+@pytest.mark.parametrize(("task", "hashed"), [("tags", 64), ("intent_slots", None)])
+def test_a_student_of_tags_reads_hashes_of_words(tmp_path, task, hashed):
+    train = tmp_path / "train.conll"
+    train.write_text("# intent = go\nto O\nRome B-LOC\n\n# intent = go\nOslo B-LOC\n\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text(new_recipe(task, path, train))
+    student = load_recipe(path).models["student"]
+    assert student.options.get("hashed_dim") == hashed
+    assert student.hashing.capitalization == (hashed is not None)
+
+
 def test_without_transfer_the_stage_draws_from_train(written):
     with_text, _ = written(transfer="raw.txt")
     gold, soft = with_text.distill[0].terms

@@ -73,7 +73,7 @@ def test_errors_say_what_there_is(file, tmp_path):
 @pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
-    bases = {"pqrnn": "pqrnn", "multi_grained": "multi_grained", "crf": "d1"}
+    bases = {"pqrnn": "pqrnn", "multi_grained": "multi_grained", "crf": "d1", "pieces": "d1"}
     base = next((f"base: {b}" for start, b in bases.items() if name.startswith(start)), "")
     recipe.write_text(OF_TEXT if name.startswith("eliquare") else RECIPE.format(base=base))
     if name == "cascade_rates":  # of the stages of one recipe
@@ -139,6 +139,18 @@ def test_one_thing_is_changed_and_never_the_budget(name, tmp_path):
     found = budgets(name, tmp_path, "base: pqrnn")
     assert len({tuple(sorted(drawn.items())) for _, drawn in found.values()}) == 1
     assert len({recipe.to_yaml() for recipe, _ in found.values()}) == len(found)
+
+
+def test_hashes_are_all_that_pieces_and_hashes_differ_in(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(RECIPE.format(base="base: d1"))
+    variants = read_variants("pieces_and_hashes")
+    recipes = {name: load_recipe(path, changes) for name, *changes in variants}
+    pieces, hashes = (recipes[name].models["student"] for name in ("pieces", "hashes"))
+    assert (pieces.options["hashed_dim"], hashes.options["hashed_dim"]) == (None, 64)
+    assert sum(hashes.hashing.families.values()) == 512
+    changed = {"hashing": pieces.hashing, "hashed_dim": None}
+    assert hashes.model_copy(update=changed).model_dump() == pieces.model_dump()
 
 
 def test_the_rows_of_multi_grained_distillation_differ_in_what_they_are_called(tmp_path):
