@@ -94,6 +94,43 @@ def test_every_transform_makes_a_new_model_that_saves_and_loads(made, name, tmp_
         np.testing.assert_allclose(loaded[signal], value, atol=1e-5, err_msg=signal)
 
 
+HASHING = """
+  scratch:
+    {layers: 2, hidden_dim: 8, heads: 2, intermediate_dim: 12, vocabulary: 400, lowercase: true}
+  max_length: 32
+  hashed_dim: 3
+  hashing: {families: {affix16: 16}, capitalization: true}
+"""
+
+
+@pytest.mark.parametrize("name", ["keep_layers", "reduce_vocabulary", "new_vocabulary"])
+def test_hashes_of_words_stay_beside_other_layers_and_pieces(name, tmp_path):
+    before = models(teacher=HASHING)
+    for weight in before["teacher"].model.hashed_words.weights:
+        weight.assign(np.random.default_rng(3).normal(size=weight.shape))
+    options = OPTIONS[name] | ({"lowercase": True} if name == "new_vocabulary" else {})
+    after = apply_transform(name, before["teacher"], before.corpus, options)
+    save_model(after, before.corpus.task, tmp_path)
+    loaded = load_model(tmp_path)
+    words = [word.lower() for word in words_of(before, "de")[0] if "ß" not in word]
+    shouted = [word.upper() for word in words]
+    for text in (words, shouted):
+        np.testing.assert_allclose(
+            signals(loaded, text)["hidden"], signals(after, text)["hidden"], atol=1e-5
+        )
+    # The vocabulary has no capitals.
+    low, high = (signals(loaded, text)["hidden/0"] for text in (words, shouted))
+    assert np.abs(low - high).max() > 0.1
+
+
+def test_pieces_are_masked_without_the_hashes_that_tell_them():
+    record = models(teacher=HASHING)["teacher"]
+    masked = with_mlm_head(record, seed=1)
+    assert masked.featurizer is record.featurizer.subwords
+    assert "fingerprint" not in masked.model.input_names
+    np.testing.assert_array_equal(masked.model.word_embeddings, record.model.word_embeddings)
+
+
 def test_an_encoder_without_layers_above_gives_what_it_gave_below(made):
     teacher, words = made["teacher"], words_of(made, "en")[0]
     first = apply_transform("keep_layers", teacher, made.corpus, {"layers": [1, 2]})

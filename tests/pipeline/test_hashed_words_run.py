@@ -1,4 +1,4 @@
-"""A student of word pieces and hashes of whole words, from the recipe to the file."""
+"""A teacher and a student of word pieces and hashes of whole words, from the recipe to the file."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tfdistil.evaluation.evaluate import evaluate
 from tfdistil.models.graph import Models
 from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.schema.models import HeadPart
 from tfdistil.runs.run import open_run
 from tfdistil.runtime import Runtime
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
@@ -27,7 +28,9 @@ models:
   teacher:
     scratch:
       {layers: 1, hidden_dim: 16, heads: 2, intermediate_dim: 24, vocabulary: 300, lowercase: true}
-    fine_tune: {epochs: 2, learning_rate: 5.0e-3, batch_size: 16}
+    fine_tune: {epochs: 12, learning_rate: 1.0e-2, batch_size: 16}
+    hashed_dim: 6
+    hashing: {families: {affix16: 16}, capitalization: true}
     max_length: 20
   student:
     kind: KIND
@@ -80,8 +83,11 @@ def test_from_the_recipe_to_the_file(kind, trained, options, tmp_path):
     recipe = recipe_of(kind, trained, options)
     run(recipe, tmp_path / "run", screen=Screen(Console(file=io.StringIO())))
     work = open_run(tmp_path / "run")
-    student = work.model("student")
+    student, teacher = work.model("student"), work.model("teacher")
     assert isinstance(student.featurizer, HashedSubwordFeaturizer)
+    assert isinstance(teacher.featurizer, HashedSubwordFeaturizer)
+    assert teacher.model.features == 16
+    assert np.abs(np.array(teacher.model.hashed_words.out.kernel)).max() > 0
     assert student.model.features == 64
     fresh = Models(recipe, work.corpus, tmp_path)["student"].model
     moved = zip(student.model.hashed_words.weights, fresh.hashed_words.weights, strict=True)
@@ -107,6 +113,15 @@ def test_from_the_recipe_to_the_file(kind, trained, options, tmp_path):
     ]
     assert np.abs(keras_scores[0] - keras_scores[1]).max() > 1e-3
     assert [answer.tags for answer in runtime.predict_words(texts)] == before
+
+
+def test_hashes_do_not_go_with_masked_pieces(tmp_path):
+    recipe = recipe_of("bilstm", "encoder")
+    heads = {"logits": HeadPart(), "pieces": HeadPart(kind="mlm")}
+    spec = recipe.models["teacher"].model_copy(update={"heads": heads})
+    recipe = recipe.model_copy(update={"models": {**recipe.models, "teacher": spec}})
+    with pytest.raises(RecipeError, match="hashed_dim does not go with the masked-language head"):
+        Models(recipe, load_corpus(recipe), tmp_path)["teacher"]
 
 
 def test_an_end_of_hashed_words_is_refused(tmp_path):

@@ -30,6 +30,7 @@ from tfdistil.encoders.tensor_names import (
     bare_name,
     base_tensors,
     extra_tensors,
+    hash_tensors,
     head_tensors,
     mlm_tensors,
     pooler_tensors,
@@ -172,6 +173,8 @@ def load_encoder(
         has_pooler = "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None)
         if has_pooler:
             required |= pooler_tensors(encoder)
+        if (hashes := hash_tensors(encoder)).keys() & names.keys():
+            required |= hashes
         if mlm:
             names = _without_tied(tensors, names, config)
             if (scores := mlm_tensors(encoder)).keys() & names.keys():

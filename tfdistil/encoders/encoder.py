@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import keras
+from keras import ops
 
 from tfdistil.encoders.config import EncoderConfig
+from tfdistil.encoders.hashed_words import AddedHashes
 from tfdistil.encoders.heads import Classifier, MaskedLanguageScores, Pooler
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
@@ -19,6 +22,9 @@ from tfdistil.encoders.layers import (
 )
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec, Level
+
+_PART_OF_HASHES = 5000
+"""Its seed is far from those of the layers and heads of any encoder."""
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -38,11 +44,17 @@ class Encoder(HeadedModel):
         embedding_dropout: rate after the embeddings, of single numbers; None: ``config.dropout``.
         head_dropout: rate in the heads, in front of each layer that scores; None: as the family's
             fine-tuning code has it, from `config`. A masked-language head has no dropout.
+        hashed_dim: width of a bottleneck over the hashes of a piece's word, whose output is added
+            to the embeddings, by weights that begin with zeros, so that a checkpoint begins as it
+            is; None: pieces alone.
+        features: N, ternary features of a word; where there is ``hashed_dim``, and only there.
+        ternary_map: what two bits of a hash mean, see `tfdistil.hashed_words.HashedWords`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: outputs and heads that do not fit together, two masked-language heads, or
-            sequence heads of BERT with ``pooler=False``.
+        ValueError: outputs and heads that do not fit together, two masked-language heads,
+            sequence heads of BERT with ``pooler=False``, or one of ``hashed_dim`` and ``features``
+            without the other.
         CheckpointError: a `config` dict that does not fit together.
 
     Signals of `call`, all ``[B, ...]`` in the compute dtype, logits in float32:
@@ -66,6 +78,9 @@ class Encoder(HeadedModel):
         attention: bool = False,
         embedding_dropout: float | None = None,
         head_dropout: float | None = None,
+        hashed_dim: int | None = None,
+        features: int | None = None,
+        ternary_map: str = "operator",
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -97,6 +112,24 @@ class Encoder(HeadedModel):
             seed=self._seed(0),
             name="embeddings",
             **shared,
+        )
+        if (hashed_dim is None) != (features is None):
+            raise ValueError(
+                f"hashed_dim and features go together; got {hashed_dim} and {features}"
+            )
+        self.hashed_dim, self.features, self.ternary_map = hashed_dim, features, ternary_map
+        self.hashed_words = (
+            None
+            if hashed_dim is None or features is None
+            else AddedHashes(
+                c.hidden_dim,
+                hashed_dim,
+                features,
+                ternary_map,
+                seed=self._seed(_PART_OF_HASHES),
+                dtype=self.dtype_policy,
+                name="hashed_words",
+            )
         )
         self.layer_stack = [
             TransformerLayer(
@@ -157,8 +190,8 @@ class Encoder(HeadedModel):
     def build(self, input_shape: Any = None) -> None:
         """Create all weights; done by the constructor."""
         del input_shape
-        tops = [*self.head_layers.values(), *([self.pooler] if self.pooler is not None else [])]
-        for part in (self.embeddings, *self.layer_stack, *tops):
+        added = [part for part in (self.hashed_words, self.pooler) if part is not None]
+        for part in (self.embeddings, *self.layer_stack, *self.head_layers.values(), *added):
             if not part.built:
                 part.build()
 
@@ -197,12 +230,17 @@ class Encoder(HeadedModel):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """The inputs `call` reads; the last one only where the family has segments."""
-        names = ("input_ids", "attention_mask")
-        return (*names, "token_type_ids") if self.config.type_vocabulary > 1 else names
+        """The inputs `call` reads; of the last two those that family and hashes ask for."""
+        there = {
+            "input_ids": True,
+            "attention_mask": True,
+            "token_type_ids": self.config.type_vocabulary > 1,
+            "fingerprint": self.features is not None,
+        }
+        return tuple(name for name, is_read in there.items() if is_read)
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
-        """What a device feeds: the `input_names`, int32 ``[B, T]``.
+        """What a device feeds: the `input_names`, int32 ``[B, T]``, but ``fingerprint`` uint8.
 
         Raises:
             ValueError: ``length`` is more than the longest sequence.
@@ -212,8 +250,10 @@ class Encoder(HeadedModel):
                 f"{length} positions per call, but this encoder reads at most "
                 f"{self.config.max_length}; give a smaller length"
             )
+        ids = {"shape": (batch, length), "dtype": "int32"}
+        own = {"shape": (batch, length, (self.features or 0) // 4), "dtype": "uint8"}
         return [
-            keras.InputSpec(shape=(batch, length), dtype="int32", name=name)
+            keras.InputSpec(**(own if name == "fingerprint" else ids), name=name)
             for name in self.input_names
         ]
 
@@ -223,7 +263,8 @@ class Encoder(HeadedModel):
         Args:
             inputs: ``input_ids`` int ``[B, T]``, padded on the right; ``attention_mask`` int
                 ``[B, T]`` (1 = real; default all real); ``token_type_ids`` int ``[B, T]`` (default
-                0). Other entries are not looked at.
+                0); with ``hashed_dim`` also ``fingerprint`` uint8 ``[B, T, N / 4]``. Other entries
+                are not looked at.
             training: whether dropout is on.
 
         Raises:
@@ -236,6 +277,8 @@ class Encoder(HeadedModel):
     ) -> dict[str, Any]:
         segments = inputs.get("token_type_ids") if self.config.type_vocabulary > 1 else None
         hidden = self.embeddings(inputs["input_ids"], segments, training=training)
+        if self.hashed_words is not None:
+            hidden = hidden + ops.cast(self.hashed_words(inputs["fingerprint"]), hidden.dtype)
         mask = inputs.get("attention_mask")
         masked = masked_by_reach if exporting else partial(masked_by_bias, dtype=self.compute_dtype)
         masking = None if mask is None else masked(mask)
@@ -275,12 +318,13 @@ class Encoder(HeadedModel):
         return levels | ({"pooled": "sequence"} if self.has_pooler else {})
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
-        """``heads`` (with the pooler), ``layer_<L>`` .. ``layer_1``, ``embeddings``.
+        """``heads``, ``layer_<L>`` .. ``layer_1``, ``embeddings``.
 
-        Every weight is in exactly one group. An encoder without heads has no first group.
+        Every weight is in exactly one group. The pooler and what reads hashes are in the first,
+        since no pre-training knows the task's; an encoder with none of them has no first group.
         """
-        pooler = [] if self.pooler is None else self.pooler.weights
-        top = [*self._head_weights(), *pooler]
+        added = [part.weights for part in (self.pooler, self.hashed_words) if part is not None]
+        top = [*self._head_weights(), *chain.from_iterable(added)]
         groups = [("heads", top)] if top else []
         groups += [(layer.name, layer.weights) for layer in reversed(self.layer_stack)]
         return [*groups, ("embeddings", self.embeddings.weights)]
@@ -297,6 +341,9 @@ class Encoder(HeadedModel):
             "attention": self.attention,
             "embedding_dropout": self.embedding_dropout,
             "head_dropout": self.head_dropout,
+            "hashed_dim": self.hashed_dim,
+            "features": self.features,
+            "ternary_map": self.ternary_map,
             "seed": self.seed,
         }
 

@@ -21,6 +21,7 @@ from tfdistil.encoders.tensor_names import (
     Weight,
     base_tensors,
     extra_tensors,
+    hash_tensors,
     head_tensors,
     mlm_tensors,
     pooler_tensors,
@@ -40,9 +41,10 @@ def save_encoder(
     """Write ``config.json``, ``model.safetensors`` and the tokenizer's files into a folder.
 
     An encoder with one linear classifier, or with the masked-language head alone, or with none, is
-    written as the class of `transformers` that has these parts. One with other heads has no such
-    class: it is written as the base model, with tensors ``heads.<output>.dense`` and ``.out``
-    beside it, and those of its kind of head, and the labels under ``tfdistil`` in ``config.json``.
+    written as the class of `transformers` that has these parts. One with other heads, or that reads
+    hashes, has no such class: it is written as the base model, with tensors
+    ``heads.<output>.dense`` and ``.out`` beside it, those of its kind of head and
+    ``hashed_words.*``, and the labels under ``tfdistil`` in ``config.json``.
     (Where a head is not called ``logits``, ``<head>/<output>`` takes the place of ``<output>``.)
 
     Files of the same names in the folder are replaced, others stay.
@@ -77,10 +79,10 @@ def save_encoder(
 def _class_kind(encoder: Encoder) -> str | None:
     """The `transformers` class after the family's prefix, or None if no class has these parts."""
     specs = list(encoder.head_specs.values())
+    if len(specs) > 1 or encoder.hashed_words is not None:
+        return None
     if not specs:
         return "Model"
-    if len(specs) > 1:
-        return None
     kinds = {
         ("subword", "mlm"): "ForMaskedLM",
         ("word", "linear"): "ForTokenClassification",
@@ -95,7 +97,7 @@ def _arrays(encoder: Encoder, kind: str | None) -> dict[str, np.ndarray]:
         prefix + name: weight
         for name, weight in (base_tensors(encoder) | pooler_tensors(encoder)).items()
     }
-    weights |= mlm_tensors(encoder)
+    weights |= mlm_tensors(encoder) | hash_tensors(encoder)
     for name in encoder.classifiers:
         weights |= head_tensors(encoder, name, joint=kind is None) | extra_tensors(encoder, name)
     arrays = {}

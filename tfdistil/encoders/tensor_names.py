@@ -176,6 +176,17 @@ def extra_tensors(encoder: Encoder, name: str) -> dict[str, Weight]:
     return {f"heads.{name}.{weight.name}": Weight(weight) for weight in head.weights}
 
 
+def hash_tensors(encoder: Encoder) -> dict[str, Weight]:
+    """The weights that read hashes of words, which no class of `transformers` has."""
+    layer = encoder.hashed_words
+    if layer is None:
+        return {}
+    return {
+        **_dense("hashed_words.dense", layer.words.dense),
+        **_dense("hashed_words.out", layer.out),
+    }
+
+
 def _layer(layer: TransformerLayer, prefix: str, names: dict[str, str]) -> dict[str, Weight]:
     tensors: dict[str, Weight] = {}
     for attribute, name in names.items():

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
-from tfdistil.recipe.schema.models import EmbeddingSpec, StudentSpec
+from tfdistil.recipe.schema.models import EmbeddingSpec, HashingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
     pca_ppa_embedding,
@@ -90,7 +90,7 @@ def piece_inputs(
         corpus: what has to be spelled: train, transfer and augmented text.
         seed: of vectors for pieces that have none.
     """
-    featurizer: Any = encoder().featurizer
+    featurizer = encoder().featurizer.subwords
     tokenizer, vectors = featurizer.tokenizer, word_vectors()
     names = featurizer.special_names()
     read = (corpus.train, corpus.transfer, corpus.augmented)
@@ -119,9 +119,9 @@ def piece_inputs(
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
     if spec.options.get(HASHED) is None:
         return StudentInputs(own_featurizer, arguments, table, facts)
-    projection = _projection(spec)
+    projection = projection_of(spec.hashing)
     both = HashedSubwordFeaturizer(own_featurizer, projection)
-    return StudentInputs(both, arguments | _features(projection), table, facts)
+    return StudentInputs(both, arguments | features_of(projection), table, facts)
 
 
 def _table(
@@ -169,12 +169,12 @@ def projection_inputs(
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
-    projection = _projection(spec)
-    return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), _features(projection))
+    projection = projection_of(spec.hashing)
+    return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), features_of(projection))
 
 
-def _projection(spec: StudentSpec) -> ProjectionSpec:
-    keys = spec.hashing
+def projection_of(keys: HashingSpec) -> ProjectionSpec:
+    """What ``hashing`` of an entry says."""
     return ProjectionSpec(
         families=tuple(keys.families.items()),
         map=keys.map,
@@ -185,7 +185,8 @@ def _projection(spec: StudentSpec) -> ProjectionSpec:
     )
 
 
-def _features(projection: ProjectionSpec) -> dict[str, Any]:
+def features_of(projection: ProjectionSpec) -> dict[str, Any]:
+    """What a constructor has to know of a projection."""
     return {"features": projection.features, "ternary_map": projection.map}
 
 

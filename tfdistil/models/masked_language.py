@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.models.record import ModelRecord
@@ -14,7 +16,8 @@ def with_mlm_head(record: ModelRecord, seed: int) -> ModelRecord:
     """
     encoder = Encoder(record.model.config, heads={"logits": "mlm"}, seed=seed)
     copy_body(record.model, encoder)
-    return ModelRecord(encoder, record.featurizer, record.arguments)
+    featurizer: Any = record.featurizer  # hashes would tell which word is masked
+    return ModelRecord(encoder, featurizer.subwords, record.arguments)
 
 
 def copy_body(source: Encoder, target: Encoder) -> None:

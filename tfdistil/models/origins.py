@@ -15,7 +15,7 @@ from tfdistil.errors import CheckpointError, DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.heads.kinds import HEADS, specs_of
 from tfdistil.heads.spec import HeadKinds, check_heads, check_outputs
-from tfdistil.models.inputs import READS, alignment, wordpieces_of
+from tfdistil.models.inputs import READS, alignment, features_of, projection_of, wordpieces_of
 from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
@@ -31,6 +31,7 @@ from tfdistil.recipe.schema.models import (
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.tasks import Task
 from tfdistil.tasks.iob2 import CONTINUATION
+from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.pretrained import special_token_names
 from tfdistil.text.subwords import SubwordFeaturizer
 
@@ -53,6 +54,7 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
+        **_hashed(name, spec, heads),
         seed=seed,
     )
     names = special_token_names(resolve_checkpoint(source))
@@ -65,6 +67,7 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
     corpus, sizes = models.corpus, spec.scratch
     read = (corpus.train, corpus.transfer, corpus.unlabelled)
     tokenizer = wordpieces_of(sizes.vocabulary, sizes.lowercase, *read)
+    heads = checked_heads(name, spec, corpus.task)
     model = scratch_encoder(
         vocabulary=tokenizer.get_vocab_size(),
         hidden_dim=sizes.hidden_dim,
@@ -73,10 +76,11 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         intermediate_dim=sizes.intermediate_dim,
         max_positions=spec.max_length,
         outputs=outputs_of(corpus.task),
-        heads=checked_heads(name, spec, corpus.task),
+        heads=heads,
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
+        **_hashed(name, spec, heads),
         seed=models.recipe.seed_of(name),
     )
     return _encoder(model, tokenizer, {}, spec, models)
@@ -123,16 +127,34 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
     return heads
 
 
+def _hashed(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:
+    """What the constructor of an encoder has to know of the hashes that it reads.
+
+    Raises:
+        RecipeError: a head that scores masked pieces, which the hashes of their words would tell.
+    """
+    if spec.hashed_dim is None:
+        return {}
+    if masked := [head for head, given in heads.items() if given["kind"] == "mlm"]:
+        raise RecipeError(
+            f"models.{name}: hashed_dim does not go with the masked-language head "
+            f"{masked[0]}, since the hashes of a word tell which pieces of it are masked"
+        )
+    return {"hashed_dim": spec.hashed_dim, **features_of(projection_of(spec.hashing))}
+
+
 def _encoder(
     model: Any, tokenizer: Any, names: dict[str, str], spec: EncoderSpec, models: Models
 ) -> ModelRecord:
-    featurizer = SubwordFeaturizer.from_tokenizer(
+    featurizer: Any = SubwordFeaturizer.from_tokenizer(
         tokenizer,
         min(spec.max_length, model.config.max_length),
         names=names,
         alignment=alignment(models.corpus.task),
         token_types=model.config.type_vocabulary > 1,
     )
+    if spec.hashed_dim is not None:
+        featurizer = HashedSubwordFeaturizer(featurizer, projection_of(spec.hashing))
     return ModelRecord(model, featurizer, {"kind": ENCODER})
 
 

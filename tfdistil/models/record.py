@@ -17,7 +17,14 @@ from tfdistil.text.registry import featurizer_from_assets
 ENCODER = "encoder"
 """The kind of a model that is a BERT-family encoder; any other is a registered student."""
 WEIGHTS = "model.weights.h5"
-_ENCODER_ARGUMENTS = ("attention", "embedding_dropout", "head_dropout")
+_ENCODER_ARGUMENTS = (
+    "attention",
+    "embedding_dropout",
+    "head_dropout",
+    "hashed_dim",
+    "features",
+    "ternary_map",
+)
 """Of an encoder's constructor, which ``config.json`` does not have."""
 
 
@@ -61,12 +68,12 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     its tokenizer, of a student ``model.weights.h5`` and the files of its featurizer.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    for name, data in record.featurizer.to_assets().items():
+        (folder / name).write_bytes(data)
     if record.is_encoder:
         save_checkpoint(record, task, folder)
     else:
         save_weights(record.model, folder / WEIGHTS)
-        for name, data in record.featurizer.to_assets().items():
-            (folder / name).write_bytes(data)
     # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
     arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
     if record.is_encoder:
@@ -81,12 +88,13 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
 def save_checkpoint(record: ModelRecord, task: Task, folder: Path) -> None:
     """Write an encoder with its tokenizer as a Hugging Face folder."""
     featurizer: Any = record.featurizer  # of word pieces, as every encoder's
+    pieces = featurizer.subwords
     save_encoder(
         record.model,
         folder,
         labels=labels_of(task),
-        tokenizer=featurizer.tokenizer,
-        names=featurizer.special_names(),
+        tokenizer=pieces.tokenizer,
+        names=pieces.special_names(),
     )
 
 

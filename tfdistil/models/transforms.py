@@ -26,7 +26,6 @@ from tfdistil.shards.writing import line_pieces
 from tfdistil.students import STUDENTS
 from tfdistil.students.embeddings import vectors_of_pieces
 from tfdistil.text.prune import characters, prune_tokenizer
-from tfdistil.text.subwords import SubwordFeaturizer
 
 Transform = Callable[..., ModelRecord]
 TRANSFORMS: dict[str, Transform] = {}
@@ -148,7 +147,8 @@ def reduce_vocabulary(
     if min_sentences < 1:
         raise ValueError(f"min_sentences is a number of sentences, at least 1, got {min_sentences}")
     before = _encoder(record, "reduce_vocabulary")
-    featurizer: Any = record.featurizer
+    reads: Any = record.featurizer
+    featurizer = reads.subwords
     in_memory = chain(corpus.train, corpus.transfer, corpus.augmented)
     words, lines = (
         (e for e in of if language in (None, e.language)) for of in (in_memory, corpus.unlabelled)
@@ -167,7 +167,7 @@ def reduce_vocabulary(
     rows = {id(variable): old for variable in before.vocabulary_weights}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
         mine.assign(np.asarray(theirs)[rows[id(theirs)]] if id(theirs) in rows else theirs)
-    feeds = _feeding(featurizer, tokenizer, featurizer.special_names())
+    feeds = reads.with_tokenizer(tokenizer, featurizer.special_names())
     facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
     return replace(record, model=after, featurizer=feeds, facts=facts)
 
@@ -198,8 +198,9 @@ def new_vocabulary(
         )
     read = (corpus.train, corpus.transfer, corpus.augmented, corpus.unlabelled)
     tokenizer = wordpieces_of(vocabulary, lowercase, *read)
-    old: Any = record.featurizer
-    featurizer = _feeding(old, tokenizer, names={})
+    reads: Any = record.featurizer
+    old, after_it = reads.subwords, reads.with_tokenizer(tokenizer, names={})
+    featurizer = after_it.subwords
     table = np.asarray(before.word_embeddings)
     vectors = vectors_of_pieces(table, old.tokenizer, tokenizer)
     for role in ("cls", "sep", "pad", "unk", "mask"):  # under whatever name
@@ -212,7 +213,7 @@ def new_vocabulary(
             mine.assign(theirs)
     after.word_embeddings.assign(vectors)
     facts = {"pieces": len(vectors), "teacher_pieces": len(table)}
-    return replace(record, model=after, featurizer=featurizer, facts=facts)
+    return replace(record, model=after, featurizer=after_it, facts=facts)
 
 
 _WORDS_AT_ONCE = 1_000_000
@@ -266,20 +267,6 @@ def _occurring(
     least = max(min_share * number, min_sentences)
     pieces = {piece for piece, count in counts.items() if count >= least}
     return pieces, seen | characters(featurizer.tokenizer, fresh)
-
-
-def _feeding(
-    featurizer: SubwordFeaturizer, tokenizer: Any, names: Mapping[str, str]
-) -> SubwordFeaturizer:
-    """The same windows of another tokenizer's pieces; ``names`` are those of its special ones."""
-    return SubwordFeaturizer.from_tokenizer(
-        tokenizer,
-        featurizer.max_length,
-        names=names,
-        alignment=featurizer.alignment,
-        token_types=featurizer.token_types,
-        overlap=featurizer.overlap,
-    )
 
 
 def _special(encoder: Encoder, featurizer: Any) -> set[int]:

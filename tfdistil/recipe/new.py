@@ -125,8 +125,8 @@ STUDENTS = {
         _one_stage,
         {
             "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
-            "smaller file,\nfor half a point to a point on words that are in neither; hashed_dim, for tags: capitals and\n"
-            "endings of whole words, which an uncased vocabulary hides",
+            "smaller file,\nfor half a point to a point on words that are in neither; hashed_dim, "
+            "for tags:\ncapitals and endings of whole words, which an uncased vocabulary hides",
             "distill": "groups leaves the embeddings out: they stay the teacher's",
         },
     ),

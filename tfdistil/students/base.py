@@ -7,10 +7,10 @@ from typing import Any
 
 import keras
 
+from tfdistil.arguments import check_rates, check_some
 from tfdistil.encoders.layers import Dense
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import check_rates, check_some
 
 PROJECTIONS = {"gelu": "gelu", "linear": None}
 """The Keras activation of a projection by its name. GELU is bounded below, by -0.17: the softmax of

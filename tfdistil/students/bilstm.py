@@ -8,8 +8,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.arguments import check_parameters, check_rates, check_sizes
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import check_parameters, check_rates, check_sizes
 from tfdistil.students.lstm import BiLSTM
 from tfdistil.students.pieces import PieceStudent
 

@@ -11,15 +11,15 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.arguments import check_features, check_rates, check_some
 from tfdistil.device_ops import argmax, gather
+from tfdistil.encoders.hashed_words import expanded
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
 from tfdistil.quantization.engines import TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
-from tfdistil.students.arguments import check_features, check_rates, check_some
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear
-from tfdistil.students.hashed_words import expanded
 from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.recalibration import recalibrate

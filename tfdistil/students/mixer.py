@@ -7,9 +7,9 @@ from typing import Any
 
 import keras
 
+from tfdistil.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.heads.spec import Level
 from tfdistil.quantization.engines import TERNARY
-from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.students.convolution import Linear
 from tfdistil.students.hashed import HashedStudent
 from tfdistil.students.mixing import CentredNorm, MixerBlock

@@ -8,10 +8,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from tfdistil.arguments import check_sizes
+from tfdistil.encoders.hashed_words import HashedWords
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import check_sizes
 from tfdistil.students.base import Student
-from tfdistil.students.hashed_words import HashedWords
 
 MOST_ROWS = 10**7
 """Of an embedding table."""

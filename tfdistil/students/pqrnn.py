@@ -8,8 +8,8 @@ from typing import Any
 
 import keras
 
+from tfdistil.arguments import MOST_LAYERS, check_parameters, check_rates, check_sizes
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_rates, check_sizes
 from tfdistil.students.convolution import NormalizedConvolution
 from tfdistil.students.hashed import HashedStudent
 from tfdistil.students.qrnn import BiQRNN

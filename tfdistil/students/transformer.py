@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from tfdistil.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Dense,
@@ -17,7 +18,6 @@ from tfdistil.encoders.layers import (
     normal,
 )
 from tfdistil.heads.spec import Level
-from tfdistil.students.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.students.pieces import PieceStudent
 
 

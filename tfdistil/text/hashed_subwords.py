@@ -8,6 +8,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.text.featurizer import Text, Window
@@ -66,6 +67,12 @@ class HashedSubwordFeaturizer:
             else [self._pair_with_hashes(windows[0], np.repeat(*one, 0), np.repeat(*two, 0))]
             for windows, (_, second), one, two in zip(encoded, texts, hashed, hashed, strict=True)
         ]
+
+    def with_tokenizer(
+        self, tokenizer: Tokenizer, names: Mapping[str, str]
+    ) -> HashedSubwordFeaturizer:
+        """The same windows and hashes of another tokenizer's pieces; see `SubwordFeaturizer`."""
+        return type(self)(self.subwords.with_tokenizer(tokenizer, names), self.spec)
 
     def forget(self) -> None:
         """Drop pieces and fingerprints of words already seen."""

@@ -138,6 +138,30 @@ class SubwordFeaturizer:
             overlap=overlap,
         )
 
+    @property
+    def subwords(self) -> SubwordFeaturizer:
+        """Itself: what makes word pieces, here and in those that have more beside them."""
+        return self
+
+    def with_tokenizer(self, tokenizer: Tokenizer, names: Mapping[str, str]) -> SubwordFeaturizer:
+        """The same windows of another tokenizer's pieces.
+
+        Args:
+            tokenizer: see the class.
+            names: of its special tokens, see `from_tokenizer`.
+
+        Raises:
+            CheckpointError: see `from_tokenizer`.
+        """
+        return self.from_tokenizer(
+            tokenizer,
+            self.max_length,
+            names=names,
+            alignment=self.alignment,
+            token_types=self.token_types,
+            overlap=self.overlap,
+        )
+
     @classmethod
     def from_pretrained_folder(
         cls,

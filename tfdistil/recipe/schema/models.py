@@ -56,7 +56,7 @@ class EmbeddingSpec(Part):
 
 
 class HashingSpec(Part):
-    """The ternary features of a word: of a `pqrnn`, and of students of pieces with `hashed_dim`."""
+    """The ternary features of a word: of a `pqrnn`, and of models of pieces with `hashed_dim`."""
 
     families: dict[str, Size] = Field(
         {"murmur": 1024}, min_length=1, description="hash family to its features"
@@ -246,6 +246,12 @@ class EncoderSpec(Part):
         None,
         description="rate in front of the layers that score; none: as `embedding_dropout`",
     )
+    hashed_dim: Size | None = Field(
+        None,
+        description="width of a bottleneck over the hashes of words (`hashing`), added to the "
+        "embeddings: an uncased checkpoint then sees capitals; none: pieces alone",
+    )
+    hashing: HashingSpec = Field(HashingSpec(), description="see hashing; with `hashed_dim`")
     max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(
         None,

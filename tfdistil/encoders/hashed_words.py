@@ -1,4 +1,4 @@
-"""Hashed features of words, as a student of word pieces reads them beside its embeddings."""
+"""Hashed features of words, as models of word pieces read them beside their embeddings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.arguments import check_features, check_sizes
 from tfdistil.device_ops import gather
 from tfdistil.encoders.layers import Dense
-from tfdistil.students.arguments import check_features, check_sizes
 from tfdistil.text.projection.ternary import ternary_table
 
 
@@ -85,3 +85,54 @@ class HashedWords(keras.layers.Layer):
             "ternary_map": self.ternary_map,
             "seed": self.seed,
         }
+
+
+@keras.saving.register_keras_serializable("tfdistil")
+class AddedHashes(keras.layers.Layer):
+    """``U relu(W f + b) + c``, which is added to an encoder's embeddings; U and c begin with zeros.
+
+    Args:
+        hidden_dim: of the embeddings.
+        units: width of the bottleneck.
+        features, ternary_map, seed: of `HashedWords`.
+    """
+
+    def __init__(
+        self,
+        hidden_dim: int,
+        units: int,
+        features: int,
+        ternary_map: str = "operator",
+        seed: int | None = None,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.hidden_dim = hidden_dim
+        self.words = HashedWords(
+            units, features, ternary_map, seed, dtype=self.dtype_policy, name="words"
+        )
+        self.out = Dense(
+            hidden_dim,
+            kernel_initializer="zeros",
+            dtype=self.dtype_policy,
+            name="out",
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        """Create the weights."""
+        self.words.build(input_shape)
+        self.out.build((None, None, self.words.units))
+        self.built = True
+
+    def call(self, fingerprint: Any) -> Any:
+        """Bytes uint8 ``[B, T, N / 4]`` to ``[B, T, hidden_dim]``."""
+        return self.out(self.words(fingerprint))
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor, as plain data."""
+        own = ("units", "features", "ternary_map", "seed")
+        return (
+            super().get_config()
+            | {"hidden_dim": self.hidden_dim}
+            | {name: getattr(self.words, name) for name in own}
+        )
