@@ -22,11 +22,11 @@ TEXTS = [
 MASK, SPECIAL = 4, (0, 2, 3)
 
 
-def made(featurizer, probability, seed=0):
+def made(featurizer, probability, seed=0, **options):
     rows = encode_rows(TEXTS, featurizer, None)
     chosen = list(range(len(rows)))[::-1]
     before, words = rows.inputs(chosen), rows.words(chosen)
-    transform = word_dropout(featurizer, (), probability)
+    transform = word_dropout(featurizer, (), probability, **options)
     after = transform(before, words, np.random.default_rng(seed))
     draw = np.random.default_rng(seed)
     struck = [draw.random(len(own)) < probability for own in words]
@@ -91,3 +91,26 @@ def test_pieces_and_hashes_are_hidden_together(make_featurizer, probability):
     np.testing.assert_array_equal(after["fingerprint"][~hidden], before["fingerprint"][~hidden])
     assert hidden.any() == (probability > 0)
     assert (before["fingerprint"][hidden] != both.spec.padding).any(axis=-1).all()
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.3, 1.0])
+def test_pieces_are_hidden_and_hashes_stay(make_featurizer, probability):
+    pieces = make_featurizer("pieces", max_length=18)
+    both = HashedSubwordFeaturizer(pieces, ProjectionSpec(families=(("murmur", 32),)))
+    *_, words = made(both, probability)
+    *_, before, after = made(both, probability, hides="pieces")
+    np.testing.assert_array_equal(after["input_ids"], words["input_ids"])
+    assert after["fingerprint"] is before["fingerprint"]
+    *_, alone = made(pieces, probability, hides="pieces")
+    np.testing.assert_array_equal(after["input_ids"], alone["input_ids"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "hides", "message"),
+    [("pieces", "hashes", "none of"), ("hashes", "pieces", "'projection' cannot be hidden")],
+)
+def test_what_cannot_be_hidden(make_featurizer, kind, hides, message):
+    hashed = ProjectionFeaturizer(ProjectionSpec(families=(("murmur", 32),)), 12)
+    featurizer = {"pieces": make_featurizer("pieces"), "hashes": hashed}[kind]
+    with pytest.raises(ValueError, match=message):
+        word_dropout(featurizer, (), hides=hides)

@@ -14,6 +14,7 @@ from tfdistil.corpus.loading import load_corpus
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.evaluate import evaluate
 from tfdistil.models.graph import Models
+from tfdistil.models.record import save_checkpoint
 from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.models import HeadPart
@@ -50,6 +51,7 @@ distill:
     batch_size: 16
     stop: {updates: 40, monitor: loss}
 export: {length: 20, max_drop: 100}
+deliver: {student: {tflite: true}, teacher: {checkpoint: true}}
 benchmark: {queries: 100}
 """
 
@@ -93,6 +95,7 @@ def test_from_the_recipe_to_the_file(kind, trained, options, tmp_path):
     moved = zip(student.model.hashed_words.weights, fresh.hashed_words.weights, strict=True)
     gaps = [float(np.abs(np.array(mine) - np.array(theirs)).max()) for mine, theirs in moved]
     assert min(gaps) > 0, gaps
+    assert (tmp_path / "run" / "checkpoints" / "teacher" / "projection.json").is_file()
 
     runtime = Runtime(tmp_path / "run" / "student.tflite")
     texts = [example.words for example in work.corpus.test]
@@ -113,6 +116,30 @@ def test_from_the_recipe_to_the_file(kind, trained, options, tmp_path):
     ]
     assert np.abs(keras_scores[0] - keras_scores[1]).max() > 1e-3
     assert [answer.tags for answer in runtime.predict_words(texts)] == before
+
+
+def test_a_checkpoint_keeps_its_hashes(tmp_path):
+    recipe = recipe_of("bilstm", "encoder")
+    corpus = load_corpus(recipe)
+    teacher = Models(recipe, corpus, tmp_path)["teacher"]
+    kernel = teacher.model.hashed_words.out.kernel
+    kernel.assign(np.random.default_rng(3).normal(size=kernel.shape))
+    save_checkpoint(teacher, corpus.task, tmp_path / "saved")
+
+    spec = recipe.models["teacher"]
+    spec = spec.model_copy(update={"scratch": None, "checkpoint": "saved"})
+    again = recipe.model_copy(update={"models": {**recipe.models, "teacher": spec}})
+    loaded = Models(again, corpus, tmp_path)["teacher"]
+    inputs = batched(teacher.featurizer.encode_batch([(e.words, None) for e in corpus.test]))
+    np.testing.assert_array_equal(
+        np.array(teacher.model(inputs)["logits/tags"]),
+        np.array(loaded.model(inputs)["logits/tags"]),
+    )
+    hashing = spec.hashing.model_copy(update={"capitalization": False})
+    spec = spec.model_copy(update={"hashing": hashing})
+    other = recipe.model_copy(update={"models": {**recipe.models, "teacher": spec}})
+    with pytest.raises(RecipeError, match=r"models.teacher.hashing: .* was trained with"):
+        Models(other, corpus, tmp_path)["teacher"]
 
 
 def test_hashes_do_not_go_with_masked_pieces(tmp_path):

@@ -14,7 +14,9 @@ Struck = list[np.ndarray]
 """For each row, which of its words are hidden, bool ``[words]``."""
 
 
-def word_dropout(featurizer: Any, texts: Texts, probability: float = 0.1) -> Transform:
+def word_dropout(
+    featurizer: Any, texts: Texts, probability: float = 0.1, hides: str = "words"
+) -> Transform:
     """Whole words hidden: all their pieces become the mask piece, a hashed word becomes zeros.
 
     Targets and the teacher's signals stay, so the student learns to tag a word by its context (Dai
@@ -25,18 +27,26 @@ def word_dropout(featurizer: Any, texts: Texts, probability: float = 0.1) -> Tra
         featurizer: of word pieces with a mask piece, of hashed words, or of both.
         texts: not read.
         probability: of each word to be hidden.
+        hides: ``words``: all that the student reads of them; ``pieces``: where it reads hashes too,
+            these stay, so that it learns to tag a word that it has never seen by its capitals and
+            endings.
 
     Returns:
         A transform that replaces ``input_ids``, ``fingerprint``, or both.
 
     Raises:
-        ValueError: no probability, a featurizer of another kind, or no mask piece.
+        ValueError: no probability, a featurizer of another kind, no mask piece, or a word for
+            ``hides`` that is none of the two.
     """
     del texts
     check_share(probability)
-    if featurizer.kind not in HIDE:
-        raise ValueError(f"words of {featurizer.kind!r} cannot be hidden; those of {[*HIDE]} can")
-    hide = HIDE[featurizer.kind](featurizer)
+    if hides not in HIDE:
+        raise ValueError(f"hides: {hides!r} is none of {[*HIDE]}")
+    if featurizer.kind not in HIDE[hides]:
+        raise ValueError(
+            f"{hides} of {featurizer.kind!r} cannot be hidden; those of {[*HIDE[hides]]} can"
+        )
+    hide = HIDE[hides][featurizer.kind](featurizer)
 
     def transform(
         batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
@@ -92,5 +102,12 @@ def _both(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck],
     return hide
 
 
-HIDE = {"subwords": _pieces, "projection": _hashes, "subwords+projection": _both}
-"""How words are hidden, by the kind of the featurizer."""
+def _pieces_alone(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
+    return _pieces(featurizer.subwords)
+
+
+HIDE = {
+    "words": {"subwords": _pieces, "projection": _hashes, "subwords+projection": _both},
+    "pieces": {"subwords": _pieces, "subwords+projection": _pieces_alone},
+}
+"""How words are hidden, by what hides and by the kind of the featurizer."""

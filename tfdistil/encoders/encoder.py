@@ -48,7 +48,7 @@ class Encoder(HeadedModel):
             to the embeddings, by weights that begin with zeros, so that a checkpoint begins as it
             is; None: pieces alone.
         features: N, ternary features of a word; where there is ``hashed_dim``, and only there.
-        ternary_map: what two bits of a hash mean, see `tfdistil.hashed_words.HashedWords`.
+        ternary_map: what two bits of a hash mean, see `tfdistil.encoders.hashed_words.HashedWords`.
         seed: makes initialization and dropout reproducible.
 
     Raises:

@@ -31,8 +31,9 @@ from tfdistil.recipe.schema.models import (
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.tasks import Task
 from tfdistil.tasks.iob2 import CONTINUATION
-from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
+from tfdistil.text.hashed_subwords import PROJECTION, HashedSubwordFeaturizer
 from tfdistil.text.pretrained import special_token_names
+from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.subwords import SubwordFeaturizer
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
     heads = checked_heads(name, spec, task)
     source = beside(models.base, spec.checkpoint)
     seed = models.recipe.seed_of(name)
+    hashed = _hashed(name, spec, heads)
+    if hashed:
+        _check_hashing(name, spec, resolve_checkpoint(source))
     model = load_encoder(
         source,
         outputs_of(task),
@@ -54,7 +58,7 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
-        **_hashed(name, spec, heads),
+        **hashed,
         seed=seed,
     )
     names = special_token_names(resolve_checkpoint(source))
@@ -141,6 +145,21 @@ def _hashed(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:
             f"{masked[0]}, since the hashes of a word tell which pieces of it are masked"
         )
     return {"hashed_dim": spec.hashed_dim, **features_of(projection_of(spec.hashing))}
+
+
+def _check_hashing(name: str, spec: EncoderSpec, folder: Path) -> None:
+    """Weights that were trained on other hashes would read noise.
+
+    Raises:
+        RecipeError: the checkpoint has such weights.
+    """
+    if (file := folder / PROJECTION).is_file():
+        theirs, own = ProjectionSpec.from_bytes(file.read_bytes()), projection_of(spec.hashing)
+        if theirs != own:
+            raise RecipeError(
+                f"models.{name}.hashing: {own.to_json()}, but the checkpoint was trained with "
+                f"{theirs.to_json()} ({file.name} in its folder)"
+            )
 
 
 def _encoder(

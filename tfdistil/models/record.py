@@ -12,6 +12,7 @@ from tfdistil.files import read_json, write_json
 from tfdistil.students import build_student
 from tfdistil.tasks import Task, task_from_json
 from tfdistil.text.featurizer import Featurizer
+from tfdistil.text.hashed_subwords import PROJECTION, HashedSubwordFeaturizer
 from tfdistil.text.registry import featurizer_from_assets
 
 ENCODER = "encoder"
@@ -77,7 +78,7 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
     arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
     if record.is_encoder:
-        arguments |= {name: getattr(record.model, name) for name in _ENCODER_ARGUMENTS}
+        arguments |= encoder_arguments(record.model)
     if "outputs" in arguments:
         arguments["outputs"] = [[name, *spec] for name, spec in arguments["outputs"].items()]
     write_json(folder / "model.json", arguments)
@@ -85,10 +86,18 @@ def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
     write_json(folder / "task.json", task.to_json())
 
 
+def encoder_arguments(model: Any) -> dict[str, Any]:
+    """What `load_encoder` has to be told of an encoder, beside its outputs and heads."""
+    return {name: getattr(model, name) for name in _ENCODER_ARGUMENTS}
+
+
 def save_checkpoint(record: ModelRecord, task: Task, folder: Path) -> None:
-    """Write an encoder with its tokenizer as a Hugging Face folder."""
+    """Write an encoder with its tokenizer as a Hugging Face folder, and what its hashes are of."""
     featurizer: Any = record.featurizer  # of word pieces, as every encoder's
     pieces = featurizer.subwords
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(featurizer, HashedSubwordFeaturizer):
+        (folder / PROJECTION).write_bytes(featurizer.spec.to_bytes())
     save_encoder(
         record.model,
         folder,

@@ -63,14 +63,25 @@ def checkpoint(work: Run, name: str) -> dict[str, Any]:
     """
     from tfdistil.distill.rows import encode_rows
     from tfdistil.encoders import load_encoder
-    from tfdistil.models.record import labels_of, outputs_of, save_checkpoint
+    from tfdistil.models.record import (
+        encoder_arguments,
+        labels_of,
+        outputs_of,
+        save_checkpoint,
+    )
 
     work.screen.line(f"checkpoint of {name}")
     record, corpus, step = work.model(name), work.corpus, checkpoint_step(name)
     labels, kinds = labels_of(corpus.task), record.model.head_kinds
     with new_folder(work.folder.path / step) as target:
         save_checkpoint(record, corpus.task, target)
-        again = load_encoder(target, outputs_of(corpus.task), heads=kinds, labels=labels)
+        again = load_encoder(
+            target,
+            outputs_of(corpus.task),
+            heads=kinds,
+            labels=labels,
+            **encoder_arguments(record.model),
+        )
         # A few texts: a masked-language head has logits for the vocabulary at every piece.
         texts = chain(corpus.dev, corpus.train, corpus.transfer, corpus.unlabelled)
         rows = encode_rows(list(islice(texts, 8)), record.featurizer, None)

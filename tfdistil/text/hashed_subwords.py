@@ -17,6 +17,8 @@ from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.windows import stretches, truncate_pair
 
+PROJECTION = "projection.json"
+"""The file of a featurizer, and of a checkpoint, that says what the fingerprints are."""
 _CACHED_WORDS = 30_000
 
 
@@ -81,7 +83,7 @@ class HashedSubwordFeaturizer:
 
     def to_assets(self) -> dict[str, bytes]:
         """``tokenizer.json`` and ``projection.json``."""
-        return self.subwords.to_assets() | {"projection.json": self.spec.to_bytes()}
+        return self.subwords.to_assets() | {PROJECTION: self.spec.to_bytes()}
 
     def to_json(self) -> dict[str, Any]:
         """The settings of `SubwordFeaturizer`, under another kind."""
@@ -97,11 +99,9 @@ class HashedSubwordFeaturizer:
             ModelFileError: no tokenizer or projection, or one that this version does not know.
             ValueError: settings that are no numbers.
         """
-        if "projection.json" not in assets:
-            raise ModelFileError(
-                f"the featurizer {cls.kind!r} needs projection.json; it is missing"
-            )
-        spec = ProjectionSpec.from_bytes(assets["projection.json"])
+        if PROJECTION not in assets:
+            raise ModelFileError(f"the featurizer {cls.kind!r} needs {PROJECTION}; it is missing")
+        spec = ProjectionSpec.from_bytes(assets[PROJECTION])
         return cls(SubwordFeaturizer.from_assets(settings, assets), spec)
 
     def _with_hashes(
