@@ -12,6 +12,7 @@ from tfdistil.recipe.schema.stages import NoiseSpec, StageSpec, TermSpec
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 HASHES = ProjectionFeaturizer(ProjectionSpec(families=(("murmur", 32),)), 12)
+BOTH = SimpleNamespace(kind="subwords+projection", subwords=None)
 NO_MASK = SimpleNamespace(kind="subwords", tokenizer=SimpleNamespace(), mask=None)
 
 
@@ -43,6 +44,8 @@ def test_only_masking_changes_what_is_held_out(make_featurizer):
         ({"kind": "spelling", "probability": 1.5}, HASHES, "is 1.5, expected 0 to 1"),
         ("masking", HASHES, "masking: the student has no word pieces"),
         ("masking", NO_MASK, "masking: the tokenizer has neither the piece [MASK] nor <mask>"),
+        ("masking", BOTH, "masking: the student reads hashes, too, which tell it the pieces"),
+        ("spelling", BOTH, "spelling: the student does not hash words alone"),
         ("word_dropout", NO_MASK, "word_dropout: the tokenizer has neither"),
         ("word_dropout", SimpleNamespace(kind="bytes"), "words of 'bytes' cannot be hidden"),
         ("spelling", NO_MASK, "spelling: the student does not hash words"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.word_dropout import word_dropout
+from tfdistil.distill.word_dropout import Letters, strange, word_dropout
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
+from tfdistil.text.projection.tokens import capitals
 
 TEXTS = [
     Example(("berlin", "sees", "otto", "in", "the", "sun")),
@@ -105,12 +108,75 @@ def test_pieces_are_hidden_and_hashes_stay(make_featurizer, probability):
     np.testing.assert_array_equal(after["input_ids"], alone["input_ids"])
 
 
+@pytest.mark.parametrize("probability", [0.0, 0.3, 1.0])
+def test_letters_change_and_capitals_stay(make_featurizer, probability):
+    """The last two features of a word tell of capitals; the others are those of another word."""
+    spec = ProjectionSpec(families=(("murmur", 32),), capitalization=True)
+    pieces = make_featurizer("pieces", max_length=18)
+    both = HashedSubwordFeaturizer(pieces, spec)
+    *_, words = made(both, probability)
+    *_, before, after = made(both, probability, hides="letters")
+    np.testing.assert_array_equal(after["input_ids"], words["input_ids"])
+    hidden = before["input_ids"] != after["input_ids"]
+    old, new = before["fingerprint"], after["fingerprint"]
+    np.testing.assert_array_equal(old[~hidden], new[~hidden])
+    np.testing.assert_array_equal(old[..., -1] >> 4, new[..., -1] >> 4)
+    changed = (old[hidden] != new[hidden]).any(axis=-1)
+    assert changed.sum() >= 0.9 * len(changed)
+
+
+def test_hashed_words_with_other_letters():
+    spec = ProjectionSpec(families=(("murmur", 32),))
+    featurizer = ProjectionFeaturizer(spec, 12)
+    windows, words, struck, before, after = made(featurizer, 0.4, hides="letters")
+    draw = np.random.default_rng(0)
+    flat = [word for own in words for word in own]
+    gone = draw.random(len(flat)) < 0.4
+    letters = Letters.of(flat)
+    others = iter([strange(word, letters, draw) for word, g in zip(flat, gone, strict=True) if g])
+    for row, (window, own, hidden) in enumerate(zip(windows, words, struck, strict=True)):
+        for token, word, new in zip(window.tokens, own, hidden, strict=False):
+            expected = featurizer.hashes([next(others) if new else word])[0]
+            np.testing.assert_array_equal(after["fingerprint"][row, token], expected)
+    assert (before["fingerprint"] != after["fingerprint"]).any()
+
+
+@given(st.text(max_size=12), st.integers(0, 2**32 - 1))
+def test_a_strange_word_has_the_capitals_of_the_old_one(word, seed):
+    new = strange(word, Letters(["e", "n", "ü"], ["日"]), np.random.default_rng(seed))
+    assert len(new) == len(word)
+    for old, c in zip(word, new, strict=True):
+        if old.isalpha():
+            assert c.lower() in ("enü" if old.lower() != old.upper() else "日")
+            assert (c != c.lower()) == (old != old.lower())
+        else:
+            assert c == old
+
+
+@pytest.mark.parametrize("word", ["12-3", "İ", "Ⓐ"])
+def test_a_strange_word_where_there_are_no_letters(word):
+    assert strange(word, Letters([], []), np.random.default_rng(0)) == word
+
+
 @pytest.mark.parametrize(
     ("kind", "hides", "message"),
-    [("pieces", "hashes", "none of"), ("hashes", "pieces", "'projection' cannot be hidden")],
+    [
+        ("pieces", "hashes", "expected words, pieces, letters, got 'hashes'"),
+        ("hashes", "pieces", "pieces of 'projection' cannot be hidden"),
+        ("pieces", "letters", "letters of 'subwords' cannot be hidden"),
+    ],
 )
 def test_what_cannot_be_hidden(make_featurizer, kind, hides, message):
     hashed = ProjectionFeaturizer(ProjectionSpec(families=(("murmur", 32),)), 12)
     featurizer = {"pieces": make_featurizer("pieces"), "hashes": hashed}[kind]
     with pytest.raises(ValueError, match=message):
         word_dropout(featurizer, (), hides=hides)
+
+
+@pytest.mark.parametrize("others", ["東京 は 日本", "في مدينة", "1º 2ª ĸ", "İ ß ŉ"])
+def test_what_is_hashed_of_capitals_stays_beside_other_scripts(others):
+    letters = Letters.of(["The", "cat", *others.split()])
+    generator = np.random.default_rng(0)
+    for word in ["Paris", "iPhone", "NASA", "cat", "東京"]:
+        made = [strange(word, letters, generator) for _ in range(50)]
+        np.testing.assert_array_equal(capitals(made), np.repeat(capitals([word]), 50, axis=0))

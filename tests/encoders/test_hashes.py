@@ -75,7 +75,7 @@ def test_saved_and_loaded(tiny, hashes, tmp_path: Path):
     save_encoder(encoder, tmp_path, LABELS)
     again = load_encoder(tmp_path, TAGS, labels=LABELS, seed=9, **HASHED)
     np.testing.assert_array_equal(scores(encoder, hashes), scores(again, hashes))
-    with pytest.raises(CheckpointError, match=r"unexpected: hashed_words\.dense\.bias"):
+    with pytest.raises(CheckpointError, match=r"unexpected: hashed_words\.dense\.bias.*give its h"):
         load_encoder(tmp_path, TAGS, labels=LABELS)
     with pytest.raises(CheckpointError, match=r"hashed_words\.dense\.weight is"):
         load_encoder(tmp_path, TAGS, labels=LABELS, hashed_dim=5, features=32)

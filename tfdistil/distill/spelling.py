@@ -44,8 +44,8 @@ def spelling(featurizer: Any, texts: Texts, probability: float = 0.1) -> Transfo
     """
     del texts
     check_share(probability)
-    if not hasattr(featurizer, "hashes"):
-        raise ValueError("the student does not hash words; word pieces have no spelling to change")
+    if featurizer.kind != "projection":
+        raise ValueError("the student does not hash words alone; pieces have no spelling to change")
 
     def transform(
         batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator

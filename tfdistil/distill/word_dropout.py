@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,32 @@ import numpy as np
 from tfdistil.distill.masking import Texts, check_share, mask_piece
 from tfdistil.distill.streams import Batch, Transform
 
-Struck = list[np.ndarray]
-"""For each row, which of its words are hidden, bool ``[words]``."""
+
+@dataclass(frozen=True)
+class Letters:
+    """Letters as often as words have them: in lower case, and those of scripts without cases."""
+
+    cased: list[str]
+    caseless: list[str]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Letters:
+        """Those of words, but for the few, such as the Turkish İ, that change with their case."""
+        found = [c.lower() for word in words for c in word if c.isalpha()]
+        return cls(
+            [c for c in found if c != c.upper() and c.upper().lower() == c],
+            [c for c in found if c == c.upper()],
+        )
+
+
+Words = Sequence[Sequence[str]]
+"""The words that each row of a batch owns."""
+KINDS = {
+    "words": ("subwords", "projection", "subwords+projection"),
+    "pieces": ("subwords", "subwords+projection"),
+    "letters": ("projection", "subwords+projection"),
+}
+"""What may be hidden, and of which kinds of featurizers."""
 
 
 def word_dropout(
@@ -27,87 +53,99 @@ def word_dropout(
         featurizer: of word pieces with a mask piece, of hashed words, or of both.
         texts: not read.
         probability: of each word to be hidden.
-        hides: ``words``: all that the student reads of them; ``pieces``: where it reads hashes too,
-            these stay, so that it learns to tag a word that it has never seen by its capitals and
-            endings.
+        hides: ``words``: all that the student reads of them. ``letters``: the hashes become those
+            of `strange`, a word that nobody has seen, with the same capitals; the hash of such a
+            word is no zero, but noise, above which a student has to hear its capitals. ``pieces``:
+            hashes stay as they are.
 
     Returns:
         A transform that replaces ``input_ids``, ``fingerprint``, or both.
 
     Raises:
-        ValueError: no probability, a featurizer of another kind, no mask piece, or a word for
-            ``hides`` that is none of the two.
+        ValueError: no probability, another word for ``hides``, a featurizer that does not read
+            what is hidden, or no mask piece.
     """
     del texts
     check_share(probability)
-    if hides not in HIDE:
-        raise ValueError(f"hides: {hides!r} is none of {[*HIDE]}")
-    if featurizer.kind not in HIDE[hides]:
+    if hides not in KINDS:
+        raise ValueError(f"hides: expected {', '.join(KINDS)}, got {hides!r}")
+    if featurizer.kind not in KINDS[hides]:
         raise ValueError(
-            f"{hides} of {featurizer.kind!r} cannot be hidden; those of {[*HIDE[hides]]} can"
+            f"{hides} of {featurizer.kind!r} cannot be hidden; those of "
+            f"{', '.join(map(repr, KINDS[hides]))} can"
         )
-    hide = HIDE[hides][featurizer.kind](featurizer)
+    pieces = None
+    if featurizer.kind != "projection":
+        pieces = getattr(featurizer, "subwords", featurizer)
+    mask = None if pieces is None else mask_piece(pieces)
+    hashed = "projection" in featurizer.kind and hides != "pieces"
 
-    def transform(
-        batch: Batch, words: Sequence[Sequence[str]], generator: np.random.Generator
-    ) -> Batch:
-        struck = [generator.random(len(own)) < probability for own in words]
-        return {**batch, **hide(batch, words, struck)}
+    def transform(batch: Batch, words: Words, generator: np.random.Generator) -> Batch:
+        flat = [*chain.from_iterable(words)]
+        struck = generator.random(len(flat)) < probability
+        if not struck.any():
+            return batch
+        owner = _hashes_of(batch, words) if pieces is None else _pieces_of(pieces, batch, words)
+        hidden = (owner >= 0) & struck[owner]
+        changed = dict(batch)
+        if mask is not None:
+            changed["input_ids"] = np.where(hidden, mask, batch["input_ids"])
+        if hashed:
+            changed["fingerprint"] = fingerprint = batch["fingerprint"].copy()
+            if hides == "letters":
+                letters = Letters.of(flat)
+                others = [strange(flat[i], letters, generator) for i in np.flatnonzero(struck)]
+                number = np.cumsum(struck) - 1
+                fingerprint[hidden] = featurizer.hashes(others)[number[owner[hidden]]]
+            else:
+                fingerprint[hidden] = featurizer.padding["fingerprint"]
+        return changed
 
     return transform
 
 
-def _pieces(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
-    mask = mask_piece(featurizer)
-    ends = [featurizer.cls, featurizer.sep, featurizer.pad]
+def strange(word: str, letters: Letters, generator: np.random.Generator) -> str:
+    """The word with other letters, each a capital where it was one; all else is as it was."""
+    drawn = generator.random(len(word)).tolist()
+    made = []
+    for c, share in zip(word, drawn, strict=True):
+        alike = letters.cased if c.lower() != c.upper() else letters.caseless
+        if c.isalpha() and alike:
+            letter = alike[int(share * len(alike))]
+            c = letter if c == c.lower() else letter.upper()
+        made.append(c)
+    return "".join(made)
 
-    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
-        ids = batch["input_ids"].copy()
-        known = featurizer.pieces(word for own in words for word in own)
-        for row, (own, hidden) in enumerate(zip(words, struck, strict=True)):
-            if not len(own):
-                continue
+
+def _pieces_of(pieces: Any, batch: Batch, words: Words) -> np.ndarray:
+    """Which word each position is a piece of, counted through all rows; -1: of none.
+
+    Returns:
+        int64 ``[B, T]``.
+    """
+    ids = batch["input_ids"]
+    owner = np.full(ids.shape, -1, np.int64)
+    known = pieces.pieces(chain.from_iterable(words))
+    ends = [pieces.cls, pieces.sep, pieces.pad]
+    before = 0
+    for row, own in enumerate(words):
+        if len(own):
             # The words that a row owns stand one after the other; the last may have been cut.
             start = batch["tokens"][row, 0]
-            chosen = np.repeat(hidden, [len(known[word]) for word in own])
-            place = ids[row, start : start + len(chosen)]
+            lengths = [len(known[word]) for word in own]
+            numbers = np.repeat(np.arange(before, before + len(own)), lengths)
+            place = ids[row, start : start + len(numbers)]
             inside = np.cumsum(np.isin(place, ends)) == 0
-            place[chosen[: len(place)] & inside] = mask
-        return {"input_ids": ids}
-
-    return hide
-
-
-def _hashes(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
-    zero = featurizer.padding["fingerprint"]
-
-    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
-        fingerprint = batch["fingerprint"].copy()
-        for row, hidden in enumerate(struck):
-            fingerprint[row, batch["tokens"][row, : len(hidden)][hidden]] = zero
-        return {"fingerprint": fingerprint}
-
-    return hide
+            owner[row, start : start + len(place)][inside] = numbers[: len(place)][inside]
+        before += len(own)
+    return owner
 
 
-def _both(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
-    hide_pieces, zero = _pieces(featurizer.subwords), featurizer.padding["fingerprint"]
-
-    def hide(batch: Batch, words: Sequence[Sequence[str]], struck: Struck) -> Batch:
-        changed = hide_pieces(batch, words, struck)
-        fingerprint = batch["fingerprint"].copy()
-        fingerprint[changed["input_ids"] != batch["input_ids"]] = zero
-        return changed | {"fingerprint": fingerprint}
-
-    return hide
-
-
-def _pieces_alone(featurizer: Any) -> Callable[[Batch, Sequence[Sequence[str]], Struck], Batch]:
-    return _pieces(featurizer.subwords)
-
-
-HIDE = {
-    "words": {"subwords": _pieces, "projection": _hashes, "subwords+projection": _both},
-    "pieces": {"subwords": _pieces, "subwords+projection": _pieces_alone},
-}
-"""How words are hidden, by what hides and by the kind of the featurizer."""
+def _hashes_of(batch: Batch, words: Words) -> np.ndarray:
+    """`_pieces_of` where each word has one position, its hash."""
+    owner = np.full(batch["fingerprint"].shape[:2], -1, np.int64)
+    before = 0
+    for row, own in enumerate(words):
+        owner[row, batch["tokens"][row, : len(own)]] = np.arange(before, before + len(own))
+        before += len(own)
+    return owner

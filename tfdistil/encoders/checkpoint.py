@@ -355,6 +355,8 @@ def _check(
     )
     if unexpected:
         problems.append(f"unexpected: {listed(unexpected)}")
+    if any(name.startswith("hashed_words.") for name in unexpected):
+        problems.append("this checkpoint reads hashes of words: give its hashed_dim and hashing")
     shapes = [
         f"{names[name]} is {list(tensors.shape(names[name]))}, expected {list(weight.shape)}"
         for name, weight in sorted(required.items())

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from tfdistil.errors import ModelFileError, RecipeError
 from tfdistil.text.featurizer import Text, Window
-from tfdistil.text.projection.fingerprints import FingerprintCache
+from tfdistil.text.projection.fingerprints import FingerprintCache, fingerprints
 from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.windows import stretches, truncate_pair
@@ -69,6 +69,10 @@ class HashedSubwordFeaturizer:
             else [self._pair_with_hashes(windows[0], np.repeat(*one, 0), np.repeat(*two, 0))]
             for windows, (_, second), one, two in zip(encoded, texts, hashed, hashed, strict=True)
         ]
+
+    def hashes(self, words: Sequence[str]) -> np.ndarray:
+        """The fingerprint of each word, uint8 ``[words, N / 4]``, none kept."""
+        return fingerprints(words, self.spec)
 
     def with_tokenizer(
         self, tokenizer: Tokenizer, names: Mapping[str, str]
