@@ -44,7 +44,7 @@ def masking(
     check_share(probability)
     if not 0 <= smoothing < np.inf:
         raise ValueError(f"option 'smoothing' is {smoothing}, expected 0 or more")
-    if hasattr(featurizer, "subwords"):
+    if featurizer.kind == "subwords+projection":
         raise ValueError("the student reads hashes, too, which tell it the pieces it is to guess")
     mask = mask_piece(featurizer)
     special = (mask, *featurizer.special_ids())
