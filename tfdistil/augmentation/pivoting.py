@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
+from tfdistil.augmentation.apertium import ApertiumTranslator
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.translation import (
     TRANSLATORS,
@@ -30,7 +31,7 @@ def pivoting(
     pivots: Sequence[str | Sequence[str]] = (),
     codes: Mapping[str, str] | None = None,
     beams: int = 4,
-    batch: int = 16,
+    batch: int | None = None,
     lowercase: bool = False,
     punctuation: bool = True,
     store: str = "translations",
@@ -46,11 +47,12 @@ def pivoting(
         generator: of the orders.
         context: its ``base``, ``split`` and ``counter`` are used.
         model: folder or hub id of a sequence-to-sequence model, a mapping of directions such as
-            ``{en-de: FOLDER, de-en: FOLDER}``, or the name of a registered translator.
+            ``{en-de: FOLDER, de-en: FOLDER}``; ``apertium``, for the pairs of that command; or
+            the name of a registered translator.
         pivots: languages to go through; a list in the list is a way through several.
         codes: the data's language codes to the model's.
         beams: of the search.
-        batch: texts translated at once.
+        batch: texts translated at once; None: what suits the translator.
         lowercase: fold the case of what comes back, for data without capitals.
         punctuation: False drops words without a letter or digit from what comes back.
         store: folder of translations, relative to the recipe.
@@ -62,9 +64,8 @@ def pivoting(
         raise DataError(
             "pivoting needs model: FOLDER (or a mapping of directions) and pivots: [de, fr]"
         )
-    translate = StoredTranslations(
-        _translator(model, codes, beams, context), context.base / store, batch
-    )
+    translator = _translator(model, codes, beams, context)
+    translate = StoredTranslations(translator, context.base / store, batch or translator.batch)
     made: list[Example] = []
     for pivot in pivots:
         ways = (pivot,) if isinstance(pivot, str) else tuple(pivot)
@@ -113,4 +114,6 @@ def _translator(
 ) -> Translator:
     if isinstance(model, str) and model in TRANSLATORS:
         return RegisteredTranslator(model)
+    if model == "apertium":
+        return ApertiumTranslator(codes)
     return HuggingFaceTranslator(model, codes, beams, context.base)

@@ -15,7 +15,13 @@ from tfdistil.registry import entering
 
 
 class Translator(Protocol):
-    """Turns texts into another language, the same ones always into the same."""
+    """Turns texts into another language, the same ones always into the same.
+
+    Attributes:
+        batch: texts to give it at once, where the recipe does not say.
+    """
+
+    batch: int
 
     def identity(self, source: str, target: str) -> str:
         """What its translations depend on, beside the text; decides which are kept together."""
@@ -46,6 +52,8 @@ def translator(name: str) -> Callable[[Translate], Translate]:
 class RegisteredTranslator:
     """A function of one's own by its registered name; another name starts its translations anew."""
 
+    batch = 16
+
     def __init__(self, name: str):
         self.name = name
 
@@ -74,6 +82,8 @@ class HuggingFaceTranslator:
         beams: of the search.
         base: folder that folders are relative to.
     """
+
+    batch = 16
 
     def __init__(
         self,
