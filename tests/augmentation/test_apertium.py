@@ -1,4 +1,4 @@
-"""Translation by the command ``apertium``: the real one where it is installed, scripts elsewhere."""
+"""Translation by the command ``apertium``: the real one if installed, scripts elsewhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_each_text_is_translated_as_if_it_were_alone():
     found = translate(TEXTS, "en", "es")
     assert found == [translate([text], "en", "es")[0] for text in TEXTS]
     assert found[0].lower() == "juego la canción nueva"
-    assert "xyzzy" in found[1] and "*" not in found[1]
+    assert "xyzzy" in found[1]
+    assert "*" not in found[1]
     assert found[2] == ""
     assert found[4].startswith("2 * 3 *")
     assert found[5].endswith("^ b $ [c] {d} <e> @f \\ / g")
@@ -52,14 +53,14 @@ def test_sentences_come_back_from_spanish(make, tmp_path):
 
     train = [Example(tuple(TEXTS[3].split()), language="en")]
     (made,) = make("pivoting", train, model="apertium", pivots=["es"], lowercase=True)
-    assert made.language == "en" and made.tags is None
+    assert (made.language, made.tags) == ("en", None)
     assert {"playlist", "my"} <= set(made.words)
     assert len([*(tmp_path / "translations").iterdir()]) == 2
 
 
 @real
 def test_a_pair_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(DataError, match="no pair eng-tlh; there are .*eng-spa"):
+    with pytest.raises(DataError, match=r"no pair eng-tlh; there are .*eng-spa"):
         ApertiumTranslator()(["a"], "en", "tlh")
 
 
