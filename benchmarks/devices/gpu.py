@@ -131,10 +131,10 @@ def measure_keras(
 
 
 def _backend() -> str:
-    from tfdistil.console.silence import import_keras
+    from tfdistil.console.silence import import_backend
 
     try:
-        import_keras()
+        import_backend()
     except ModuleNotFoundError as error:
         if error.name != "jax":
             raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.console.failures import run_command
-from tfdistil.console.silence import import_tensorflow
+from tfdistil.console.silence import import_backend
 from tfdistil.runtime.cli import add_info, add_predict
 
 INIT = """\
@@ -259,7 +259,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
     recipe = load_recipe(arguments.recipe, arguments.assignments)
     if arguments.teacher:
-        import_tensorflow()
+        import_backend()
     report = check_recipe(recipe, base_of(arguments.recipe), arguments.teacher)
     print(report.to_text())
     return 0 if report.ok else 1
@@ -292,7 +292,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     points = with_seeds(points, arguments.seeds)
     # Before slow imports.
     plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
-    import_tensorflow()
+    import_backend()
     from tfdistil.report.summary import print_sweep
     from tfdistil.sweep.run import sweep
 
@@ -317,7 +317,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             raise RunError("with --tasks, --against is the name of one model")
         print(over_tasks(arguments.runs, arguments.model, *arguments.against))
     elif arguments.against:
-        import_tensorflow()  # the run's task and data are read as training reads them
+        import_backend()  # the run's task and data are read as training reads them
         from tfdistil.evaluation.paired_bootstrap import over_sentences
 
         print(over_sentences(arguments.runs, arguments.against, arguments.model))

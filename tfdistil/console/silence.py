@@ -26,14 +26,16 @@ def import_tensorflow() -> None:
     tensorflow.get_logger().setLevel("ERROR")
 
 
-def import_keras() -> None:
-    """Import Keras and its backend, whichever that is, in the same way.
+def import_backend() -> None:
+    """Import Keras and its backend, TensorFlow or whichever is set, in the same way.
 
     Raises:
         ModuleNotFoundError: one of them is not installed.
     """
     with _without_notes():
-        import keras  # noqa: F401
+        import keras
+    if keras.backend.backend() == "tensorflow":
+        import_tensorflow()
 
 
 @contextmanager

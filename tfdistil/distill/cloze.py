@@ -12,6 +12,7 @@ import numpy as np
 from keras import ops
 
 from tfdistil.data.example import Example
+from tfdistil.distill.compiled import compiled
 from tfdistil.distill.masking import mask_piece
 from tfdistil.distill.rows import Rows, bucketed_batches
 from tfdistil.tasks import Prediction
@@ -20,6 +21,7 @@ from tfdistil.tasks.text import Text, hidden_words
 _BATCH = 16
 """Rows at a time: logits are as wide as the vocabulary at every piece."""
 _BITS_OF_A_BYTE = 8
+_PLACES = 256
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class ClozePredictor:
             np.int32,
         )
         inputs["input_ids"][places[:, 0], places[:, 1]] = self.mask
-        best, log_p = (np.asarray(found) for found in self._run(inputs, places))
+        best, log_p = self._run(inputs, places)
         at = 0
         for row, found in zip(batch, hidden, strict=True):
             example = int(rows.example[row])
@@ -127,10 +129,13 @@ class ClozePredictor:
         read = " ".join(str(self.featurizer.tokenizer.id_to_token(int(piece))) for piece in pieces)
         return "" if read == text else read
 
-    def _run(self, inputs: Mapping[str, np.ndarray], places: np.ndarray) -> tuple[Any, Any]:
+    def _run(self, inputs: Mapping[str, np.ndarray], places: np.ndarray) -> list[np.ndarray]:
         if self._compiled is None:
             self._compiled = self._compile(inputs)
-        return self._compiled(dict(inputs), places)
+        # Rounded up, since JAX compiles for each number of them.
+        padded = np.zeros((-(-len(places) // _PLACES) * _PLACES, 3), np.int32)
+        padded[: len(places)] = places
+        return [np.asarray(found)[: len(places)] for found in self._compiled(dict(inputs), padded)]
 
     def _compile(self, inputs: Mapping[str, np.ndarray]) -> Callable[..., tuple[Any, Any]]:
         def run(batch: Mapping[str, Any], places: Any) -> tuple[Any, Any]:
@@ -142,12 +147,9 @@ class ClozePredictor:
             own = ops.take_along_axis(log_q, places[:, 2:], axis=-1)
             return ops.argmax(chosen, axis=-1), ops.squeeze(own, axis=-1)
 
-        if keras.backend.backend() != "tensorflow":
-            return run
-        import tensorflow as tf
-
-        signature = {
-            name: tf.TensorSpec((None, None, *array.shape[2:]), array.dtype)
+        sizes = {
+            name: keras.KerasTensor((None, None, *array.shape[2:]), str(array.dtype))
             for name, array in inputs.items()
         }
-        return tf.function(run, input_signature=[signature, tf.TensorSpec((None, 3), tf.int32)])
+        places = keras.KerasTensor((None, 3), "int32")
+        return compiled(run, self.model.variables, [sizes, places])

@@ -16,6 +16,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tfdistil.distill.compiled import compiled
 from tfdistil.distill.forward import SignalModel
 from tfdistil.distill.rows import TextRows, bucketed_batches, tokens_of
 from tfdistil.distill.signals import TeacherSignals
@@ -213,11 +214,7 @@ def _made(
 
 def _maker(derivation: Derivation) -> Callable[..., dict[str, np.ndarray]]:
     """``(signals by name, mask, inner)`` to what is made; compiled where that helps."""
-    make = derivation.make
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        make = tf.function(make, reduce_retracing=True)
+    make = compiled(derivation.make)
 
     def run(
         signals: Mapping[str, np.ndarray], mask: np.ndarray, inner: np.ndarray

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfdistil.distill.compiled import compiled
 from tfdistil.distill.rows import TextRows, bucketed_batches, rows_by_example, tokens_of
 from tfdistil.errors import RecipeError
 from tfdistil.printable import listed
@@ -116,16 +117,11 @@ class SignalReader:
                 for name, level in self._levels.items()
             }
 
-        if keras.backend.backend() != "tensorflow":
-            return run
-        import tensorflow as tf
-
-        # Open shapes: one trace serves all lengths.
-        signature = {
-            name: tf.TensorSpec((None, None, *array.shape[2:]), array.dtype)
+        sizes = {
+            name: keras.KerasTensor((None, None, *array.shape[2:]), str(array.dtype))
             for name, array in inputs.items()
         }
-        return tf.function(run, input_signature=[signature])
+        return compiled(run, getattr(self.model, "variables", ()), [sizes])
 
     def examples(
         self, rows: TextRows, batch_size: int = 64

@@ -21,8 +21,17 @@ class TrainStep:
     def train_step(self: Any, state: Any, data: Any) -> Any:
         """One update of the trainable weights on one batch from every stream."""
         means, state = keras.Model.train_step(self, state, data)
+        return self._results_in(state, means), state
+
+    def test_step(self: Any, state: Any, data: Any) -> Any:
+        """The loss on a batch, without an update."""
+        means, state = keras.Model.test_step(self, state, data)
+        return self._results_in(state, means), state
+
+    def _results_in(self: Any, state: Any, means: Any) -> dict[str, Any]:
         trainable, frozen, *_ = state
         values = [*zip(self.trainable_variables, trainable, strict=True)]
         values += zip(self.non_trainable_variables, frozen, strict=True)
         with keras.StatelessScope(state_mapping=values):
-            return self.results(means), state
+            found: dict[str, Any] = self.results(means)
+        return found

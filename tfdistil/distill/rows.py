@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tfdistil.data.example import Example
+from tfdistil.padding import padded_lengths
 from tfdistil.tasks import IGNORE, Task
 from tfdistil.text.featurizer import Featurizer, Window
 
@@ -112,7 +113,7 @@ class Rows:
         Args:
             rows: which rows, in the order of the batch.
             multiple: lengths are rounded up to a multiple of it, so that few shapes occur; not
-                beyond `longest`.
+                beyond `longest`. See `tfdistil.padding`.
 
         Returns:
             The model's inputs ``[B, T]`` or ``[B, T, n]`` in the featurizer's dtypes,
@@ -120,8 +121,12 @@ class Rows:
             int32.
         """
         windows = [self.windows[row] for row in rows]
-        time = min(_round_up(max(w.length for w in windows), multiple), self.longest)
-        tokens = _round_up(max(len(w.tokens) for w in windows), multiple)
+        time, tokens = padded_lengths(
+            max(w.length for w in windows),
+            max(len(w.tokens) for w in windows),
+            multiple,
+            self.longest,
+        )
         batch = {
             name: _pad([w.inputs[name] for w in windows], time, value)
             for name, value in self.padding.items()
@@ -251,10 +256,6 @@ def _per_token(ids: np.ndarray, windows: Sequence[Window], filler: int) -> np.nd
         part[window.starts] = ids[window.words[0] : window.words[1]]
         out.append(part)
     return np.concatenate(out)
-
-
-def _round_up(length: int, multiple: int) -> int:
-    return max(multiple, -(-length // multiple) * multiple)
 
 
 def _pad(arrays: Sequence[np.ndarray], length: int, value: int) -> np.ndarray:

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import keras
+
 from tfdistil.distill.accumulation import UpdateBatches
 from tfdistil.distill.best_weights import BestWeights, Patience
 from tfdistil.distill.bound_stage import BoundStage
@@ -119,7 +121,7 @@ def run_stage(
                 spec.accumulate,
                 parts_of(student),
             ),
-            jit_compile=False,
+            jit_compile=keras.backend.backend() == "jax",
         )
         evaluate = metric or _held_out_loss(distiller, held_out, spec.batch_size)
         if hasattr(student, "recalibrate"):

@@ -129,6 +129,10 @@ def _concatenate(parts: Sequence[Rows]) -> Rows:
     )
 
 
+_WHOLE = keras.backend.backend() != "tensorflow"
+"""Whether the smaller batch at the end of a pass goes to the next one: JAX would compile another
+program for it, and for each pair of it and another stream's batches."""
+
 _NOISE = 1
 """Keeps the generators of noise apart from those of the order: NumPy takes [a, b] as [a, b, 0]."""
 
@@ -177,10 +181,15 @@ class StreamBatches:
         lengths = stream.lengths
         while not self.shuffle:
             yield from bucketed_batches(lengths, self.batch_size, None)
+        rest = np.empty(0, np.int64)
         while True:
-            rows = stream.epoch_rows(generator)
+            rows = np.concatenate([rest, stream.epoch_rows(generator)])
+            rest = rest[:0]
             for batch in bucketed_batches(lengths[rows], self.batch_size, generator):
-                yield rows[batch]
+                if _WHOLE and len(batch) < min(self.batch_size, len(lengths)):
+                    rest = rows[batch]
+                else:
+                    yield rows[batch]
 
     def dataset(self) -> Any:
         """What ``model.fit`` takes, see `as_dataset`."""

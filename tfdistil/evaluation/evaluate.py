@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from tfdistil.console.silence import import_tensorflow
+from tfdistil.console.silence import import_backend
 from tfdistil.data.example import Example
 from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
 from tfdistil.data.source import Source, load
@@ -187,7 +187,7 @@ Read = Callable[[WordSplitter], dict[str, tuple[Example, ...]] | None]
 
 
 def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> dict[str, Evaluation]:
-    import_tensorflow()
+    import_backend()
     from tfdistil.corpus.loading import refuse_unknown_labels
     from tfdistil.recipe.systems import SystemId, files_of, models_of
     from tfdistil.runs.run import open_models, open_run

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.console.silence import import_tensorflow
+from tfdistil.console.silence import import_backend
 from tfdistil.data.memory import Columns, Row, Tables, rows_of_sets, rows_to_bytes
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.files import write_bytes
@@ -56,7 +56,7 @@ def run(
         recipe = _keep(recipe, Path(out), rows_of_sets(data, columns))
     elif not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
-    import_tensorflow()
+    import_backend()
     from tfdistil.pipeline.run import run as run_recipe
 
     return run_recipe(recipe, out, Path(base))

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+import keras
 import numpy as np
 
 from tfdistil.errors import ExportError
@@ -25,14 +26,15 @@ _SAME = 1e-4
 def deliver(work: Run) -> Metrics:
     """Export, evaluate, benchmark and report; each is done once."""
     folder, recipe = work.folder, work.recipe
+    models = [one for one in models_of(recipe) if work.answers(one.model)]
+    of_models, of_files = EVALUATIONS
+    folder.once(of_models, partial(evaluate, work, models))
     for name, spec in recipe.deliveries.items():
         if spec.checkpoint:
             folder.once(checkpoint_step(name), partial(checkpoint, work, name))
         if spec.tflite is not False:
             folder.once(export_step(name), partial(export, work, name))
-    models = [one for one in models_of(recipe) if work.answers(one.model)]
-    for step, systems in zip(EVALUATIONS, (models, files_of(recipe)), strict=True):
-        folder.once(step, partial(evaluate, work, systems))
+    folder.once(of_files, partial(evaluate, work, files_of(recipe)))
     folder.once(BENCHMARK, partial(benchmark, work))
     metrics = compare(work)
     metrics.save(folder.path)
@@ -45,7 +47,16 @@ def deliver(work: Run) -> Metrics:
 
 
 def export(work: Run, name: str) -> dict[str, Any]:
-    """Make a model's ``.tflite`` and check it against Keras."""
+    """Make a model's ``.tflite`` and check it against Keras.
+
+    Raises:
+        ExportError: see `tfdistil.exporting.export_student`; or Keras is not on TensorFlow.
+    """
+    if (backend := keras.backend.backend()) != "tensorflow":
+        raise ExportError(
+            f"the models are trained and scored on {backend}; {name}.tflite is made on TensorFlow: "
+            f"give the same command again without KERAS_BACKEND={backend}"
+        )
     from tfdistil.exporting.run import export_model
 
     work.screen.line(f"export {name}")

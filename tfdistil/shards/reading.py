@@ -11,6 +11,7 @@ import numpy as np
 
 from tfdistil.errors import RunError
 from tfdistil.files import read_json, sha256
+from tfdistil.padding import padded_lengths
 from tfdistil.shards.counting import count_rows
 from tfdistil.shards.sampling import draw_pass
 from tfdistil.shards.writing import COUNTS, LAYOUT
@@ -231,7 +232,7 @@ class ShardedRows:
         """Padded model inputs and tokens of some rows, as `Rows.inputs` gives them."""
         rows, shards = np.asarray(rows, np.int64), self.shards
         lengths, counts = self.lengths[rows], self.token_counts[rows]
-        time = min(_round_up(lengths.max(), multiple), shards.max_length)
+        time, most = padded_lengths(lengths.max(), counts.max(), multiple, shards.max_length)
         ids = np.full((len(rows), time), shards.pad, np.int32)
         for i, row in enumerate(rows):
             ids[i, : lengths[i]] = self.ids(row)
@@ -239,7 +240,7 @@ class ShardedRows:
         batch = {"input_ids": ids, "attention_mask": real.astype(np.int32)}
         if shards.token_types:
             batch["token_type_ids"] = np.zeros_like(ids)
-        token_mask = np.arange(_round_up(counts.max(), multiple)) < counts[:, None]
+        token_mask = np.arange(most) < counts[:, None]
         tokens = np.zeros(token_mask.shape, np.int32)
         tokens[token_mask] = np.nonzero(real & (ids != shards.cls) & (ids != shards.sep))[1]
         return batch | {"tokens": tokens, "token_mask": token_mask.astype(np.int32)}
@@ -255,7 +256,3 @@ class ShardedRows:
     def piece_counts(self, progress: Callable[[int], None] = lambda done: None) -> np.ndarray:
         """How often each piece occurs in the rows, see `count_rows`."""
         return count_rows(self, progress)
-
-
-def _round_up(length: Any, multiple: int) -> int:
-    return max(multiple, -(-int(length) // multiple) * multiple)

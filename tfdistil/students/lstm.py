@@ -9,8 +9,9 @@ import numpy as np
 from keras import ops
 
 UNROLL_LIMIT = 64
-"""Sequences of a static length up to this are unrolled, which trains fastest and is what a device
-runs; longer ones, and lengths unknown while tracing, go through `keras.ops.scan`."""
+"""On TensorFlow, sequences of a static length up to this are unrolled, which trains fastest and is
+what a device runs; longer ones, and lengths unknown while tracing, go through `keras.ops.scan`. JAX
+always knows the length, and would compile each step of each."""
 
 DIRECTIONS = ("forward", "backward")
 
@@ -120,8 +121,8 @@ class BiLSTM(keras.layers.Layer):
         Args:
             inputs: ``[B, T, E]``, padded on the right.
             lengths: real positions per row, int32 ``[B]``, at least 1.
-            unroll: whether to unroll the recurrence, which needs a static T. None: where T is
-                static and at most `UNROLL_LIMIT`.
+            unroll: whether to unroll the recurrence, which needs a static T. None: see
+                `UNROLL_LIMIT`.
 
         Returns:
             ``(states, last)``: ``[B, T, 2H]``, forward states first, and ``[B, 2H]``, the final
@@ -135,8 +136,8 @@ class BiLSTM(keras.layers.Layer):
             )
         ]
         if unroll is None:
-            time = inputs.shape[1]
-            unroll = time is not None and time <= UNROLL_LIMIT
+            time, static = inputs.shape[1], keras.backend.backend() == "tensorflow"
+            unroll = static and time is not None and time <= UNROLL_LIMIT
         runs = self._unrolled(gates) if unroll else self._scanned(gates)
         end = ops.expand_dims(ops.maximum(lengths - 1, 0), 1)
         last = [gather_rows(run, end)[:, 0] for run in runs]
