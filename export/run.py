@@ -78,7 +78,17 @@ def export_model(
         out: the file.
         given: values of `ExportSpec`'s keys that are not as the recipe says; None counts as not
             given.
+
+    Raises:
+        ExportError: see `tfdistil.exporting.export_student`; or Keras is not on TensorFlow.
     """
+    import keras
+
+    if (backend := keras.backend.backend()) != "tensorflow":
+        raise ExportError(
+            f"{out.name} is made on TensorFlow, and Keras is on {backend}, where models are only "
+            f"trained and scored: give the same command again without KERAS_BACKEND={backend}"
+        )
     from tfdistil.exporting.exporter import export_student
 
     record, spec = work.model(name), work.recipe.export_of(name)

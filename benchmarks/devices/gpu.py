@@ -133,14 +133,7 @@ def measure_keras(
 def _backend() -> str:
     from tfdistil.console.silence import import_backend
 
-    try:
-        import_backend()
-    except ModuleNotFoundError as error:
-        if error.name != "jax":
-            raise
-        raise DeviceError(
-            "KERAS_BACKEND is jax, which needs `pip install 'tfdistil[jax]'`"
-        ) from error
+    import_backend()
     import keras
 
     return keras.backend.backend()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 
+from tfdistil.distill import streams
 from tfdistil.distill.signals import load_signals, store_signals
 from tfdistil.distill.streams import RowStream, StreamBatches, concatenate_rows
 from tfdistil.tasks import IGNORE
@@ -45,6 +47,19 @@ def test_a_pass_has_every_row_once(make_stream, shuffle):
     for part in (found[:5], found[5:]):
         assert sorted(itertools.chain(*part)) == sentences(stream)
     assert (found[:5] == found[5:]) != shuffle
+
+
+def test_where_each_shape_is_compiled_the_end_of_a_pass_begins_the_next(make_stream, monkeypatch):
+    monkeypatch.setattr(streams, "_WHOLE", True)
+    stream = make_stream(23, seed=1)
+    batches = StreamBatches({"a": stream, "tiny": make_stream(3, seed=2)}, 5, seed=3)
+    found = drawn(batches, 46)
+    assert {len(batch) for batch in found["a"]} == {5}
+    assert {len(batch) for batch in found["tiny"]} == {3}  # there are no more
+    rows = list(itertools.chain(*found["a"]))
+    assert sorted(rows) == sorted(10 * sentences(stream))
+    later = dataclasses.replace(batches, first=20)
+    assert drawn(later, 26)["a"] == found["a"][20:]
 
 
 def test_the_shorter_stream_cycles_shuffled_afresh(make_stream):

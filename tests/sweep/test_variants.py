@@ -134,7 +134,7 @@ def test_the_rows_of_pqrnns_table_3_have_equal_budgets(name, tmp_path):
         assert sum(spec.times for spec in recipe.data.augment) == times, variant
 
 
-@pytest.mark.parametrize("name", ["pqrnn_table5", "pqrnn_scale", "pqrnn_hashing"])
+@pytest.mark.parametrize("name", ["pqrnn_table5", "pqrnn_scale", "pqrnn_hashing", "pqrnn_sizes"])
 def test_one_thing_is_changed_and_never_the_budget(name, tmp_path):
     found = budgets(name, tmp_path, "base: pqrnn")
     assert len({tuple(sorted(drawn.items())) for _, drawn in found.values()}) == 1
@@ -177,3 +177,12 @@ def test_the_rows_of_multi_grained_distillation_differ_in_what_they_are_called(t
         }
         assert found[variant] == [hard, *losses.get(parts[-1], [])], variant
     assert len(found) == 9
+
+
+def test_rows_of_table_9_give_the_terms_a_rate_where_they_have_weights_to_learn():
+    path = Path(__file__).parents[2] / "benchmarks/recipes/wnut17_layers.yaml"
+    for variant, *assignments in read_variants("multi_grained_table9"):
+        (stage,) = load_recipe(path, assignments).distill
+        learned = variant not in ("BP", "BP+DA")
+        assert (stage.weighting == "uncertainty") == learned, variant
+        assert set(stage.optimizer.rates) == {"crf", *(["terms"] if learned else [])}, variant

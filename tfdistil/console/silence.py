@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tfdistil.allocator import keep_freed_memory
+from tfdistil.errors import TfdistilError
 
 
 def import_tensorflow() -> None:
@@ -27,13 +28,24 @@ def import_tensorflow() -> None:
 
 
 def import_backend() -> None:
-    """Import Keras and its backend, TensorFlow or whichever is set, in the same way.
+    """Import Keras and its backend, TensorFlow or what ``KERAS_BACKEND`` says, in the same way.
 
     Raises:
-        ModuleNotFoundError: one of them is not installed.
+        ModuleNotFoundError: the training stack is not installed.
+        TfdistilError: another backend than TensorFlow or JAX, or JAX is not installed.
     """
-    with _without_notes():
-        import keras
+    asked = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if asked not in ("tensorflow", "jax"):
+        raise TfdistilError(f"KERAS_BACKEND is {asked}, expected tensorflow or jax")
+    try:
+        with _without_notes():
+            import keras
+    except ModuleNotFoundError as error:
+        if error.name not in ("jax", "jaxlib"):
+            raise
+        raise TfdistilError(
+            "KERAS_BACKEND is jax, which needs `pip install 'tfdistil[jax]'`"
+        ) from error
     if keras.backend.backend() == "tensorflow":
         import_tensorflow()
 

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-import keras
 import numpy as np
 
 from tfdistil.errors import ExportError
@@ -47,16 +46,7 @@ def deliver(work: Run) -> Metrics:
 
 
 def export(work: Run, name: str) -> dict[str, Any]:
-    """Make a model's ``.tflite`` and check it against Keras.
-
-    Raises:
-        ExportError: see `tfdistil.exporting.export_student`; or Keras is not on TensorFlow.
-    """
-    if (backend := keras.backend.backend()) != "tensorflow":
-        raise ExportError(
-            f"the models are trained and scored on {backend}; {name}.tflite is made on TensorFlow: "
-            f"give the same command again without KERAS_BACKEND={backend}"
-        )
+    """Make a model's ``.tflite`` and check it against Keras."""
     from tfdistil.exporting.run import export_model
 
     work.screen.line(f"export {name}")
