@@ -19,7 +19,7 @@ from tfdistil.tasks import Prediction
 from tfdistil.tasks.text import Text, hidden_words
 
 _BATCH = 16
-"""Rows at a time: logits are as wide as the vocabulary at every piece."""
+"""Rows at a time."""
 _BITS_OF_A_BYTE = 8
 _PLACES = 256
 
@@ -139,10 +139,9 @@ class ClozePredictor:
 
     def _compile(self, inputs: Mapping[str, np.ndarray]) -> Callable[..., tuple[Any, Any]]:
         def run(batch: Mapping[str, Any], places: Any) -> tuple[Any, Any]:
-            logits = self.model(batch, training=False)[self.signal]
-            time = ops.shape(logits)[1]
-            flat = ops.reshape(logits, (-1, logits.shape[-1]))
-            chosen = ops.take(flat, places[:, 0] * time + places[:, 1], axis=0)
+            time = ops.shape(batch["input_ids"])[1]
+            scored = places[:, 0] * time + places[:, 1]
+            chosen = self.model({**batch, "scored": scored}, training=False)[self.signal]
             log_q = ops.log_softmax(ops.cast(chosen, "float32"), axis=-1)
             own = ops.take_along_axis(log_q, places[:, 2:], axis=-1)
             return ops.argmax(chosen, axis=-1), ops.squeeze(own, axis=-1)

@@ -12,6 +12,7 @@ from keras import ops
 
 from tfdistil.distill.accumulation import Counts, weight_key
 from tfdistil.distill.forward import SignalModel, at_tokens
+from tfdistil.distill.places import Places
 from tfdistil.distill.precision import computing_in, in_float32
 from tfdistil.distill.terms import Term
 from tfdistil.distill.weighting import WEIGHTINGS
@@ -64,6 +65,7 @@ class Distiller(TrainStep, keras.Model):
         self.teacher = None if teacher is None else partial(teacher, training=teacher_dropout)
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
+        self._places = Places(terms, student, teacher)
         self.weighting = WEIGHTINGS[weighting]
         start = start or {}
         self.term_parameters = {
@@ -101,7 +103,10 @@ class Distiller(TrainStep, keras.Model):
     def call(self, batches: Mapping[str, Mapping[str, Any]], training: bool = False) -> dict:
         """Student signals by stream."""
         with computing_in(self.student, self.precision if training else "float32"):
-            signals = {key: self.student(batches[key], training=training) for key in self.streams}
+            signals = {
+                key: self.student(self._places.inputs(key, batches[key]), training=training)
+                for key in self.streams
+            }
         return {key: in_float32(found) for key, found in signals.items()}
 
     def compute_loss(
@@ -110,7 +115,9 @@ class Distiller(TrainStep, keras.Model):
         """The weighted sum of the terms plus the student's own losses (regularisers)."""
         del y, sample_weight
         on_subwords = {term.stream for term in self.terms if term.on_subwords}
-        teacher = {key: self._teacher_signals(x[key]) for key in on_subwords}
+        teacher = {
+            key: self._teacher_signals(self._places.inputs(key, x[key])) for key in on_subwords
+        }
         values = []
         for term, mean in zip(self.terms, self.term_means, strict=True):
             value, count = self._term(
@@ -166,7 +173,11 @@ class Distiller(TrainStep, keras.Model):
 
         student = [aligned(name) for name in term.student]
         teacher = [teacher_signals[f"teacher/{name}"] for name in term.teacher]
+        student = self._places.signals(term, batch, "student", student)
+        teacher = self._places.signals(term, batch, "teacher", teacher)
         arguments = self._arguments(term, batch, student, teacher)
+        if self._places.of(term, batch) is not None:
+            arguments |= self._places.targets(term, batch, arguments["target"], arguments["mask"])
         parameters = self._values(term, term.objective.parameters)
         value = term.objective.function(**arguments, **parameters, **term.options)
         return value, self._count(term, batch, signals)

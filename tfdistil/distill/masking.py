@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.distill.places import places_key, places_of
 from tfdistil.distill.streams import Batch, Transform
 from tfdistil.tasks import IGNORE
 from tfdistil.text.pretrained import MASK_TOKENS
@@ -149,7 +150,7 @@ def mask_pieces(
 
     Returns:
         A transform that replaces ``input_ids`` and adds ``target/mlm``, int32 ``[B, T]``, `IGNORE`
-        where nothing was chosen.
+        where nothing was chosen, and its places, see `tfdistil.distill.places`.
     """
     never = np.array(sorted(special))
 
@@ -175,6 +176,7 @@ def mask_pieces(
             **batch,
             "input_ids": masked.astype(np.int32),
             "target/mlm": np.where(chosen, ids, IGNORE).astype(np.int32),
+            places_key("mlm"): places_of(chosen, probability),
         }
 
     return transform

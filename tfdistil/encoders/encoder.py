@@ -65,7 +65,8 @@ class Encoder(HeadedModel):
           ``[B, heads, T, T]``, rows are queries.
         - ``pooled``, where there is a pooler: ``[B, hidden_dim]``.
         - ``<head>/<output>``: ``[B, T, labels]`` (word) or ``[B, labels]`` (sequence).
-        - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``.
+        - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``, or of the pieces alone that
+          `call` is to score.
         - what other kinds of heads give beside these.
     """
 
@@ -263,8 +264,9 @@ class Encoder(HeadedModel):
         Args:
             inputs: ``input_ids`` int ``[B, T]``, padded on the right; ``attention_mask`` int
                 ``[B, T]`` (1 = real; default all real); ``token_type_ids`` int ``[B, T]`` (default
-                0); with ``hashed_dim`` also ``fingerprint`` uint8 ``[B, T, N / 4]``. Other entries
-                are not looked at.
+                0); with ``hashed_dim`` also ``fingerprint`` uint8 ``[B, T, N / 4]``. ``scored`` int
+                ``[S]``, if it is there, names pieces (row · T + position), and a masked-language
+                head scores these alone: ``[S, vocabulary]``. Other entries are not looked at.
             training: whether dropout is on.
 
         Raises:
@@ -296,7 +298,7 @@ class Encoder(HeadedModel):
         features = {
             "word": (hidden,),
             "sequence": (text,),
-            "subword": (hidden, self.embeddings.words),
+            "subword": (hidden, self.embeddings.words, inputs.get("scored")),
         }
         scores = {
             signal: layer(*features[self.head_specs[signal].level], training=training)

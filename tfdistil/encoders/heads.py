@@ -129,7 +129,7 @@ class Classifier(keras.layers.Layer):
 
 
 class MaskedLanguageScores(keras.layers.Layer):
-    """Logits over the vocabulary at every token, with the word table as output weights.
+    """Logits over the vocabulary at every piece or some, with the word table as output weights.
 
     norm(f(W h + b)) E' + c, E the word embeddings (tied, so no weight of this layer).
 
@@ -170,13 +170,22 @@ class MaskedLanguageScores(keras.layers.Layer):
         self.norm.build((None, self.hidden_dim))
         self.bias = self.add_weight((self.vocabulary,), "zeros", name="bias")
 
-    def call(self, hidden: Any, table: Any, training: bool | None = None) -> Any:
-        """``[B, T, D]`` and the word table ``[V, D]`` to float32 ``[B, T, V]``."""
+    def call(
+        self, hidden: Any, table: Any, scored: Any = None, training: bool | None = None
+    ) -> Any:
+        """``[B, T, D]`` and the word table ``[V, D]`` to float32 ``[B, T, V]``.
+
+        With ``scored``, numbers of pieces, int ``[S]``, to ``[S, V]``: see `Encoder.call`.
+        """
         del training  # no dropout
-        rows = self.dense(ops.reshape(hidden, (-1, self.hidden_dim)))
-        rows = self.norm(activation(self.activation)(rows))
+        rows = ops.reshape(hidden, (-1, self.hidden_dim))
+        if scored is not None:
+            rows = ops.take(rows, scored, axis=0)
+        rows = self.norm(activation(self.activation)(self.dense(rows)))
         table = ops.cast(table, self.compute_dtype)
         logits = ops.cast(ops.matmul(rows, ops.transpose(table)) + self.bias, "float32")
+        if scored is not None:
+            return logits
         return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocabulary))
 
     def get_config(self) -> dict[str, Any]:
