@@ -34,7 +34,7 @@ def places_of(chosen: np.ndarray, share: float) -> np.ndarray:
         share: of the pieces that are chosen, about: as many places there are at least.
     """
     found = np.flatnonzero(chosen)
-    least = max(len(found), int(share * chosen.size))
+    least = max(len(found), int(share * chosen.size), 1)
     places = np.full(-(-least // _STEP) * _STEP, -1, np.int32)
     places[: len(found)] = found
     return places
