@@ -65,9 +65,9 @@ def loss_and_gradients(specs: list[dict[str, Any]], batch: dict[str, np.ndarray]
     teacher = encoder(4, seed=2) if any(term.teacher for term in terms) else None
     distiller = Distiller(encoder(2, seed=1), terms, teacher=teacher)
     with tf.GradientTape() as tape:
-        found = distiller({"text": batch}, training=True)
-        loss = distiller.compute_loss({"text": batch}, y_pred=found)
-    scores = found["text"]["pieces/mlm"].shape
+        signals = distiller({"text": batch}, training=True)
+        loss = distiller.compute_loss({"text": batch}, y_pred=signals)
+    scores = signals["text"]["pieces/mlm"].shape
     return float(loss), tape.gradient(loss, distiller.trainable_variables), scores
 
 

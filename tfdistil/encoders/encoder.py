@@ -65,8 +65,8 @@ class Encoder(HeadedModel):
           ``[B, heads, T, T]``, rows are queries.
         - ``pooled``, where there is a pooler: ``[B, hidden_dim]``.
         - ``<head>/<output>``: ``[B, T, labels]`` (word) or ``[B, labels]`` (sequence).
-        - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``, or of the pieces alone that
-          `call` is to score.
+        - ``<head>/mlm`` of a masked-language head: ``[B, T, vocabulary]``, or of the pieces
+          that `call` is to score.
         - what other kinds of heads give beside these.
     """
 
