@@ -76,3 +76,16 @@ def test_updates_of_several_batches_on_jax():
     )
     assert done.returncode == 0, done.stdout[-3000:]
     assert "2 passed" in done.stdout
+
+
+def test_copied_layers_outlive_the_training_of_their_copies():
+    """A step on JAX gives its arrays' memory away; the model copied from needs its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.distill.copy_on_jax"],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

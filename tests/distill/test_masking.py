@@ -58,6 +58,17 @@ def test_targets_are_what_was_there_and_the_rest_is_untouched(batch):
     assert found["tokens"] is batch["tokens"]
 
 
+def test_places_are_those_of_the_targets(batch):
+    """Row by row, then -1 up to a multiple of 64."""
+    found = draw(batch)
+    places = found["places/mlm"]
+    guessed = np.flatnonzero(found["target/mlm"] != IGNORE)
+    np.testing.assert_array_equal(places[: len(guessed)], guessed)
+    assert places.dtype == np.int32
+    assert len(places) % 64 == 0
+    assert (places[len(guessed) :] == -1).all()
+
+
 def test_special_pieces_and_padding_are_never_chosen(batch):
     found = draw(batch, 0.99)
     chosen = found["target/mlm"] != IGNORE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfdistil.distill.weights import copy_groups
+from tfdistil.distill.weights import copy_groups, copy_values
 from tfdistil.encoders import Encoder
 from tfdistil.models.record import ModelRecord
 
@@ -25,5 +25,4 @@ def copy_body(source: Encoder, target: Encoder) -> None:
     names = [name for name, _ in target.layer_groups() if name != "heads"]
     copy_groups(source, target, dict(zip(names, names, strict=True)))
     if source.mlm is not None and target.mlm is not None:
-        for mine, theirs in zip(target.mlm.weights, source.mlm.weights, strict=True):
-            mine.assign(theirs)
+        copy_values(target.mlm.weights, source.mlm.weights)

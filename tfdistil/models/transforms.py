@@ -16,7 +16,7 @@ import numpy as np
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
-from tfdistil.distill.weights import copy_groups
+from tfdistil.distill.weights import copy_groups, copy_values
 from tfdistil.encoders import Encoder
 from tfdistil.models.inputs import sentences, wordpieces_of
 from tfdistil.models.record import ModelRecord
@@ -166,7 +166,7 @@ def reduce_vocabulary(
     after = _like(before, vocabulary=len(old), pad_id=pad)
     rows = {id(variable): old for variable in before.vocabulary_weights}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
-        mine.assign(np.asarray(theirs)[rows[id(theirs)]] if id(theirs) in rows else theirs)
+        mine.assign(np.array(theirs)[rows.get(id(theirs), ...)])
     feeds = reads.with_tokenizer(tokenizer, featurizer.special_names())
     facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
     return replace(record, model=after, featurizer=feeds, facts=facts)
@@ -208,9 +208,8 @@ def new_vocabulary(
             vectors[getattr(featurizer, role)] = table[piece]
     after = _like(before, vocabulary=len(vectors), pad_id=featurizer.pad)
     fresh = {id(variable) for variable in after.vocabulary_weights}
-    for mine, theirs in zip(after.weights, before.weights, strict=True):
-        if id(mine) not in fresh:
-            mine.assign(theirs)
+    pairs = zip(after.weights, before.weights, strict=True)
+    copy_values(*zip(*(pair for pair in pairs if id(pair[0]) not in fresh), strict=True))
     after.word_embeddings.assign(vectors)
     facts = {"pieces": len(vectors), "teacher_pieces": len(table)}
     return replace(record, model=after, featurizer=after_it, facts=facts)
