@@ -1,4 +1,4 @@
-"""Layers copied from one encoder to another, whose arrays are then given away: for test_backends."""
+"""For test_backends: layers copied to another encoder, whose arrays are then given away."""
 
 from __future__ import annotations
 
