@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+from keras import ops
 
 from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import scratch_encoder
@@ -25,7 +26,7 @@ teacher, student, other = build(1), build(2), build(3)
 groups = [name for name, _ in teacher.layer_groups()]
 copy_groups(teacher, student, dict(zip(groups, groups, strict=True)))
 copy_body(teacher, other)
-before = [np.array(weight) for weight in teacher.weights]
+before = [ops.convert_to_numpy(weight).copy() for weight in teacher.weights]
 give_away = jax.jit(lambda values: [value + 1 for value in values], donate_argnums=0)
 for model in (student, other):
     give_away([weight.value for weight in model.weights])

@@ -21,6 +21,7 @@ from tfdistil.models.graph import Models
 from tfdistil.models.record import load_model, save_checkpoint, save_model
 from tfdistil.pipeline.run import check_stages, run
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.systems import files_of, name_of
 from tfdistil.runs.folder import RunFolder
 from tfdistil.runs.model_sharing import model_key
 from tfdistil.runs.run import Run, open_run
@@ -255,6 +256,18 @@ def test_a_file_has_the_keys_of_export_but_for_its_own():
     assert parse_recipe({**parsed(recipe.to_yaml()), "export": {"length": 16}}).export_of(
         "student"
     ) == again.export_of("student").model_copy(update={"length": 16})
+
+
+def test_attention_is_quantized_row_by_row_unless_the_recipe_says_otherwise():
+    recipe = cascade(deliver={name: {"tflite": True} for name in ("student", "half")})
+    found = [recipe.export_of(name).quantize for name in ("student", "half", "teacher")]
+    assert found == ["int8", "dynamic", "dynamic"]
+    assert [name_of(id, recipe) for id in files_of(recipe)] == ["student int8", "half dynamic"]
+    models = json.loads(recipe.model_dump_json())["models"]
+    models["student"] = {"kind": "transformer", "hidden_dim": 8, "layers": 1}
+    assert cascade(models=models).export_of("student").quantize == "dynamic"
+    recipe = cascade(deliver={"half": {"tflite": True}}, export={"quantize": "int8"})
+    assert recipe.export_of("half").quantize == "int8"
 
 
 @pytest.mark.parametrize(

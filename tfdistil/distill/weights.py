@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from keras import ops
 
 from tfdistil.files import make_room
 
@@ -48,4 +49,4 @@ def copy_values(to: Iterable[Any], of: Iterable[Any]) -> None:
     gives its arrays' memory away for the new values, would leave the other without any.
     """
     for variable, value in zip(to, of, strict=True):
-        variable.assign(np.array(value))
+        variable.assign(ops.convert_to_numpy(value).copy())

@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
+from keras import ops
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
@@ -166,7 +167,7 @@ def reduce_vocabulary(
     after = _like(before, vocabulary=len(old), pad_id=pad)
     rows = {id(variable): old for variable in before.vocabulary_weights}
     for mine, theirs in zip(after.weights, before.weights, strict=True):
-        mine.assign(np.array(theirs)[rows.get(id(theirs), ...)])
+        mine.assign(ops.convert_to_numpy(theirs)[rows.get(id(theirs), ...)].copy())
     feeds = reads.with_tokenizer(tokenizer, featurizer.special_names())
     facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
     return replace(record, model=after, featurizer=feeds, facts=facts)

@@ -107,11 +107,14 @@ class Recipe(Part):
         }
 
     def export_of(self, name: str) -> ExportSpec:
-        """How a model becomes a file."""
+        """How a model becomes a file; its ``quantize`` is never ``auto``."""
         spec = self.deliveries.get(name)
         own = spec.tflite if spec is not None and isinstance(spec.tflite, ExportSpec) else None
         given = {} if own is None else {key: getattr(own, key) for key in own.model_fields_set}
-        return self.export.model_copy(update=given)
+        asked = self.export.model_copy(update=given)
+        if asked.quantize != "auto":
+            return asked
+        return asked.model_copy(update={"quantize": self.root_spec(name).quantized})
 
     def heads_of(self, name: str) -> tuple[str, ...]:
         """The heads of a model."""

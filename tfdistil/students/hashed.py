@@ -309,7 +309,8 @@ class HashedStudent(HeadedModel):
         student = type(self)(**{**self.get_config(), "quantize": engine})
         own = {_inner_path(weight): weight for weight in student.weights}
         for weight in self.weights:
-            own[_inner_path(weight)].assign(np.array(weight))  # a copy on JAX, too
+            values = ops.convert_to_numpy(weight).copy()  # JAX would share one array
+            own[_inner_path(weight)].assign(values)
         return student
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:

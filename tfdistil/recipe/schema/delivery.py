@@ -18,7 +18,11 @@ class ExportSpec(Part):
     head: str | None = Field(
         None, description="the head that is kept; none: `labels`, or the model's first"
     )
-    quantize: Literal["int8", "dynamic", "float16", "none"] = Field("int8", description="mode")
+    quantize: Literal["auto", "int8", "dynamic", "float16", "none"] = Field(
+        "auto",
+        description="mode; `auto`: `dynamic` of encoders and transformers, which is faster and "
+        "closer to Keras there, and `int8` of all others",
+    )
     max_drop: Float = Field(
         0.5, ge=0, description="points of the dev metric that may be lost beyond chance"
     )

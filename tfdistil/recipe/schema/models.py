@@ -32,6 +32,9 @@ from tfdistil.recipe.schema.stages import NoiseSpecs, Precision
 
 MOST_LAYERS = 1000
 MOST_PIECES = 10**7
+WITH_ATTENTION = frozenset({"transformer"})
+"""Kinds of students that, like encoders, are best quantized ``dynamic`` (docs/export.md): int8
+kernels of normalization and softmax are slow, and one range per tensor is too coarse for them."""
 
 
 class EmbeddingSpec(Part):
@@ -270,6 +273,11 @@ class EncoderSpec(Part):
         """The key that says where it comes from."""
         return "scratch" if self.checkpoint is None else "checkpoint"
 
+    @property
+    def quantized(self) -> str:
+        """How it is best quantized for a device, see `WITH_ATTENTION`."""
+        return "dynamic"
+
 
 class TokenizerSpec(Part):
     """A WordPiece vocabulary of the student's own, made from train, transfer and augmented text."""
@@ -363,6 +371,11 @@ class StudentSpec(OpenPart):
     def origin(self) -> str:
         """The key that says where it comes from."""
         return "kind"
+
+    @property
+    def quantized(self) -> str:
+        """How it is best quantized for a device, see `WITH_ATTENTION`."""
+        return "dynamic" if self.kind in WITH_ATTENTION else "int8"
 
 
 def _model_kind(value: Any) -> str:
