@@ -7,7 +7,8 @@ import pytest
 
 from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
-from tfdistil.evaluation.concerns import ABOVE, ABOVE_ON_TEXT, Roles, concerns
+from tfdistil.evaluation.concerns import ABOVE, ABOVE_ON_TEXT, Roles, concerns, small_sets, unmoved
+from tfdistil.runs.run_metrics import Phase
 from tfdistil.tasks import TASKS, Prediction
 
 EXAMPLES = [Example(("w", str(i)), label="ab"[i % 2]) for i in range(200)]
@@ -57,13 +58,41 @@ def test_more_than_all_of_a_teacher_is_explained():
     assert "A baseline without a teacher would tell." in line
 
 
+def test_weights_that_no_update_made_better_are_told():
+    """A random head may beat, by luck, one that answers nothing yet."""
+    begun, moved = (
+        Phase(name="joint", best=0.5, updates=60, kept=0),
+        Phase(name="top", best=0.7, updates=60, kept=20),
+    )
+    phases = {
+        "student": (begun,),
+        "teacher": (begun, moved),  # as `fine_tune` and `cool_down`
+        "half": (),
+        "older": (Phase(name="joint", best=0.5, updates=60),),
+        "chosen": (Phase(name="joint", best=0.5, updates=0, kept=0),),  # no update was asked for
+    }
+    (line,) = unmoved(phases)
+    assert line.startswith("student: no update made it better")
+    assert "0.50" in line
+
+
+def test_text_without_labels_that_is_too_little():
+    task, text = TASKS["text"].from_examples([]), (Example(("one",)),)
+    dev, test = small_sets(task, {"dev": text, "test": text * 199})
+    assert dev.startswith("dev has 1 text, too few to tell models apart")
+    assert "test has 199 texts" in test
+    assert "data.corpus.held_out" in dev
+    assert "data.corpus.test" in test
+    assert small_sets(task, {"dev": text * 200}) == []
+
+
 def test_without_labels_no_baseline_is_asked_for():
-    texts = [Example(("one",)) for _ in range(10)]
+    texts = [Example(("one",)) for _ in range(200)]
     found = {
         id: {"test": [Prediction(tags=(word,), tag_scores=(0.5,)) for word in guesses]}
         for id, guesses in (
-            ("teacher", ["one"] * 4 + [""] * 6),
-            ("student", ["one"] * 5 + [""] * 5),
+            ("teacher", ["one"] * 80 + [""] * 120),
+            ("student", ["one"] * 100 + [""] * 100),
         )
     }
     roles = Roles(("student",), "teacher", None)
@@ -74,7 +103,7 @@ def test_without_labels_no_baseline_is_asked_for():
 
 def test_a_student_that_has_not_learnt_the_task():
     (line,) = told(teacher=95, baseline=80, student=50, file=50)
-    assert "has not learnt" in line
+    assert line.startswith("file has not learnt the task")
     assert "50.0" in line
 
 

@@ -9,6 +9,7 @@ import pytest
 from tfdistil.errors import DataError
 from tfdistil.recipe.loading import load_recipe
 from tfdistil.recipe.new import COMMENTS, STUDENTS, TEACHER, new_recipe
+from tfdistil.recipe.schema.models import kinds_of
 
 
 @pytest.fixture
@@ -102,6 +103,23 @@ def test_a_student_of_tags_reads_hashes_of_words(tmp_path, task, hashed):
     student = load_recipe(path).models["student"]
     assert student.options.get("hashed_dim") == hashed
     assert student.hashing.capitalization == (hashed is not None)
+
+
+def test_slots_of_a_bilstm_have_a_crf_unless_told_otherwise(tmp_path):
+    train = tmp_path / "train.conll"
+    train.write_text("# intent = go\nto O\nRome B-LOC\n\n# intent = go\nOslo B-LOC\n\n")
+
+    def heads(task, **options):
+        path = tmp_path / "mine.yaml"
+        path.write_text(new_recipe(task, path, train, **options))
+        recipe = load_recipe(path)
+        return [kind["kind"] for kind in kinds_of(recipe.root_spec("student").heads).values()]
+
+    assert heads("intent_slots") == ["crf"]
+    assert heads("intent_slots", head="linear") == ["linear"]
+    assert heads("intent_slots", student="pqrnn") == ["linear"]
+    assert heads("tags") == ["linear"]
+    assert heads("tags", head="crf") == ["crf"]
 
 
 def test_without_transfer_the_stage_draws_from_train(written):

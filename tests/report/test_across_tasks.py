@@ -45,11 +45,13 @@ def test_every_model_and_every_run(make_run):
         make_run("feeling", metric="accuracy", last="dev", pre=80.0, post=80.5, teacher=85.0),
     ]
     assert over_tasks(runs).splitlines() == [
-        "| model | pos (span_f1) | feeling (accuracy) | mean |",
+        "| model | pos (span_f1, test) | feeling (accuracy, dev) | mean |",
         "|---|---:|---:|---:|",
         "| pre | 90.0 | 80.0 | 85.0 |",
         "| post | 91.0 | 80.5 | 85.8 |",
         "| teacher | – | 85.0 | – |",
+        "",
+        "The mean is over different metrics.",
     ]
 
 

@@ -105,8 +105,8 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument(
         "--head",
         choices=("linear", "crf"),
-        default="linear",
-        help="crf: label paths instead of single labels, for tags and slots: docs/crf.md",
+        help="crf: label paths instead of single labels, for tags and slots: docs/crf.md; "
+        "default: crf for the slots of a bilstm, else linear",
     )
     init.set_defaults(func=_init)
 
@@ -193,7 +193,7 @@ def parser() -> argparse.ArgumentParser:
         "--model",
         metavar="NAME",
         help="whose answers count, with --against: a model, or NAME.tflite for its file (default: "
-        "what the runs deliver)",
+        "what the first run delivers first)",
     )
     compare.add_argument(
         "--tasks",

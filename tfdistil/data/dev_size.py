@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tfdistil.data.example import Example
 
@@ -23,7 +23,7 @@ def too_few_to_choose(dev: Sequence[Example]) -> str | None:
     spans. F1 is no share, but of n spans its standard error is much that of one.
 
     Args:
-        dev: without labels or tags there is nothing to say.
+        dev: without labels or tags there is nothing to say, see `too_few_to_compare`.
     """
     texts = sum(example.label is not None for example in dev)
     tagged = [example.tags for example in dev if example.tags is not None]
@@ -38,6 +38,20 @@ def too_few_to_choose(dev: Sequence[Example]) -> str | None:
         f"is {error}. Give dev {FEWEST} or more: more data.dev, or none and a larger "
         "data.dev_fraction, which takes it from train."
     )
+
+
+def too_few_to_compare(sets: Mapping[str, Sequence[Example]]) -> list[str]:
+    """What to say of text without labels of which there is too little to tell models apart.
+
+    Args:
+        sets: ``dev`` and ``test``, where they are; in each text a word or more is hidden.
+    """
+    return [
+        f"{name} has {len(texts)} text{'' if len(texts) == 1 else 's'}, too few to tell models "
+        f"apart. Give {FEWEST} or more: data.{name}, or a larger data.corpus.{share}."
+        for name, share in (("dev", "held_out"), ("test", "test"))
+        if 0 < len(texts := sets.get(name, ())) < FEWEST
+    ]
 
 
 def _error(count: int) -> float:

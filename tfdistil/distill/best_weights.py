@@ -55,6 +55,12 @@ class Progress:
     waited: int = 0
     seconds: float = 0.0
 
+    @property
+    def kept(self) -> int:
+        """Updates that the best weights had; of equally good ones the later."""
+        best = [row["updates"] for row in self.rows if row["monitored"] == self.best_value]
+        return int(best[-1]) if best else 0
+
 
 class BestWeights(keras.callbacks.Callback):
     """Evaluates every so many batches, and before the first one; restores the best at the end.

@@ -34,6 +34,8 @@ class PhaseResult:
         waited: evaluations since the last rise, as they count for patience.
         score: the dev metric with the best weights in place; None where it was not taken.
         parameters: what its terms have learnt beside the student, see `Distiller`.
+        kept: optimizer steps that the kept weights had; 0: the phase brought nothing. None: not
+            known, of older runs.
     """
 
     name: str
@@ -42,6 +44,7 @@ class PhaseResult:
     waited: int = 0
     score: float | None = None
     parameters: dict[str, float] = field(default_factory=dict)
+    kept: int | None = None
 
 
 Callbacks = Callable[[str, int], list[Any]]
@@ -156,7 +159,12 @@ def run_stage(
         learned = {name: float(value) for name, value in parameters.items()}
         ended = best.progress
         result = PhaseResult(
-            phase.name, ended.best_value, best.done, ended.waited, parameters=learned
+            phase.name,
+            ended.best_value,
+            best.done,
+            ended.waited,
+            parameters=learned,
+            kept=ended.kept,
         )
         finished(result)
         results.append(result)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.data.example import Example
-from tfdistil.evaluation.concerns import Roles, concerns
+from tfdistil.evaluation.concerns import Roles, concerns, unmoved
 from tfdistil.evaluation.evaluate import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
@@ -49,6 +49,7 @@ def compare(work: Run) -> Metrics:
         for id, of_sets in found.items()
     }
     main, last = main_of(recipe), "test" if "test" in sets else "dev"
+    phases = {name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()}
     timed = folder.facts(BENCHMARK)
     return Metrics(
         name=recipe.name,
@@ -58,7 +59,10 @@ def compare(work: Run) -> Metrics:
         main=str(main),
         systems=tuple(_system(work, one, found, scores, sets, last, timed) for one in evaluated),
         reference=_reference(timed),
-        concerns=tuple(concerns(task, sets, found, last, _roles(main, found, recipe))),
+        concerns=(
+            *unmoved(phases),
+            *concerns(task, sets, found, last, _roles(main, found, recipe)),
+        ),
         examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
         errors=tuple(Mistake(**one) for one in errors(sets[last], found[str(main)][last])),
         data=corpus.counts,
@@ -68,9 +72,7 @@ def compare(work: Run) -> Metrics:
             if (counts := folder.facts(model_step(name)).get("corpus"))
         },
         unknown_labels=corpus.unknown_labels,
-        phases={
-            name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()
-        },
+        phases=phases,
         monitors={
             "pretrain": "loss",
             **{stage.name: stage.stop.monitor for stage in recipe.distill},

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfdistil.data.dev_size import too_few_to_choose
+from tfdistil.data.dev_size import too_few_to_choose, too_few_to_compare
 from tfdistil.data.example import Example
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
+from tfdistil.runs.run_metrics import Phase
 from tfdistil.tasks import Prediction, Task, constant_score
 
 FAR_BELOW = 75.0
@@ -26,6 +27,7 @@ ABOVE_ON_TEXT = (
 )
 """The same where nothing has labels."""
 
+UPDATES = "(stop.updates of its stages, or its fine_tune.updates)"
 
 Predictions = Mapping[str, Sequence[Prediction]]
 """By set."""
@@ -53,7 +55,7 @@ def concerns(
     main_set: str,
     roles: Roles,
 ) -> list[str]:
-    """Sentences about a small dev set, a weak teacher, and a student that has not learnt.
+    """Sentences about a small dev set, a weak teacher, and a model that has not learnt.
 
     Args:
         task: scores.
@@ -66,18 +68,40 @@ def concerns(
     def score(id: str, name: str) -> float:
         return task.score(sets[name], found[id][name])[task.metric]
 
-    few = too_few_to_choose(sets.get("dev", ())) if task.outputs else None
-    dev = [] if few is None else [few[0].upper() + few[1:]]
+    dev = [one[0].upper() + one[1:] for one in small_sets(task, sets)]
     floor, teacher = constant_score(task, sets[main_set]), roles.teacher
-    own = score(roles.students[-1], main_set)
+    name, own = roles.students[-1], score(roles.students[-1], main_set)
     if teacher is None:
-        return [*dev, *_student(own, None, floor)]
+        return [*dev, *_student(name, own, None, floor)]
     kept = max(retention(score(id, n), score(teacher, n)) for id in roles.students for n in sets)
     of_set = {id: of[main_set] for id, of in found.items()}
     return [
         *dev,
         *_teacher(task, sets[main_set], of_set, teacher, roles.baseline, kept),
-        *_student(own, score(teacher, main_set), floor),
+        *_student(name, own, score(teacher, main_set), floor),
+    ]
+
+
+def small_sets(task: Task, sets: Mapping[str, Sequence[Example]]) -> list[str]:
+    """What to say of sets that are too small to choose by, or to compare on."""
+    if not task.outputs:
+        return too_few_to_compare(sets)
+    few = too_few_to_choose(sets.get("dev", ()))
+    return [] if few is None else [few]
+
+
+def unmoved(phases: Mapping[str, Sequence[Phase]]) -> list[str]:
+    """A sentence about each model whose training ended with the weights that it began with.
+
+    Args:
+        phases: by model, those of its training in order.
+    """
+    return [
+        f"{name}: no update made it better on what it is chosen by (best {of[-1].best:.2f}), so "
+        "its weights are those that its training began with. Where these were drawn at random, its "
+        f"scores are luck. Give it more updates {UPDATES} or another learning rate."
+        for name, of in phases.items()
+        if of and all(phase.kept == 0 and phase.updates for phase in of)
     ]
 
 
@@ -108,13 +132,13 @@ def _teacher(
     ]
 
 
-def _student(own: float, teacher: float | None, floor: float) -> list[str]:
-    """Whether the student has learnt at all, and how far it is from its teacher."""
+def _student(name: str, own: float, teacher: float | None, floor: float) -> list[str]:
+    """Whether what is delivered has learnt at all, and how far it is from its teacher."""
     if own <= floor:
         return [
-            f"The student has not learnt the task: it scores {own:.1f}, and the same answer to "
-            f"every text scores {floor:.1f}. Do not ship it. Give its stages more updates "
-            "(stop.updates), a higher learning rate, or more data."
+            f"{name} has not learnt the task: it scores {own:.1f}, and the same answer to "
+            f"every text scores {floor:.1f}. Do not ship it. Give it more updates {UPDATES}, a "
+            "higher learning rate, or more data."
         ]
     kept = 100.0 if teacher is None else retention(own, teacher)
     if kept < FAR_BELOW:

@@ -76,8 +76,10 @@ def over_sentences(
         title = other or ", ".join(map(str, against))
     if here.metric != there.metric or here.examples != there.examples:
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
+    others = [name for name in recipe.deliveries if name != recipe.main]
+    hint = f" (--model also takes {', '.join(others)})" if others and not system else ""
     lines = [
-        f"{here.metric}, {system or main_of(recipe)} against {title}",
+        f"{here.metric}, {system or main_of(recipe)} against {title}{hint}",
         "",
         HEAD,
         "|---|" + "---:|" * 7,
@@ -144,6 +146,11 @@ def _stored(system: str | None, run: Run) -> Predictions:
 
 def _trained(name: str, anchors: dict[tuple[Example, ...], Anchor], run: Run) -> Predictions:
     """Answers of an anchor; runs with the same train set share one, kept in ``anchors``."""
+    if not run.corpus.task.outputs:
+        raise RunError(
+            f"{name} learns from labels, and {run.folder.path} has none (task: text): compare it "
+            "with another of its models, or with another run"
+        )
     gold = _gold(run.corpus.train)
     if gold not in anchors:
         anchors[gold] = ANCHORS[name](run.corpus.task, gold, run.recipe.seed)

@@ -23,11 +23,11 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
-from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.optimizer import check_rates
 from tfdistil.distill.precision import check_precision
 from tfdistil.errors import RecipeError
+from tfdistil.evaluation.concerns import small_sets
 from tfdistil.files import new_folder
 from tfdistil.models.checks import check_models, check_tables, check_taught, plain_students
 from tfdistil.models.graph import Models
@@ -80,8 +80,7 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
-            few = too_few_to_choose(corpus.dev) if corpus.task.outputs else None
-            if few is not None:
+            for few in small_sets(corpus.task, corpus.score_sets()):
                 screen.line(f"  {few}")
             plan = recipe.plan()
             if unused := [name for name in recipe.models if name not in plan]:

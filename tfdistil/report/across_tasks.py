@@ -10,6 +10,9 @@ from tfdistil.errors import RunError
 from tfdistil.report.units import NOTHING
 from tfdistil.runs.run_metrics import Metrics, finished_metrics
 
+LEVEL = 0.05
+"""The p below which a difference is usually believed."""
+
 
 def over_tasks(
     folders: Sequence[Path], model: str | None = None, against: str | None = None
@@ -34,7 +37,7 @@ def over_tasks(
         runs[found.name] = found
     scores = {name: _scores(run) for name, run in runs.items()}
     models = list(dict.fromkeys(one for of in scores.values() for one in of))
-    head = ["model", *(f"{name} ({run.metric})" for name, run in runs.items()), "mean"]
+    head = ["model", *(f"{name} ({_what(run)})" for name, run in runs.items()), "mean"]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for one in models:
         row = [of.get(one) for of in scores.values()]
@@ -42,13 +45,23 @@ def over_tasks(
         cells = [NOTHING if score is None else f"{score:.1f}" for score in row]
         mean = f"{statistics.fmean(known):.1f}" if len(known) == len(row) else NOTHING
         lines.append("| " + " | ".join([one, *cells, mean]) + " |")
+    if len({run.metric for run in runs.values()}) > 1:
+        lines += ["", "The mean is over different metrics."]
     if against is not None:
         lines += ["", _tested(scores, model or next(iter(runs.values())).main, against)]
     return "\n".join(lines)
 
 
+def _last(run: Metrics) -> str:
+    return "test" if "test" in run.sets else "dev"
+
+
+def _what(run: Metrics) -> str:
+    return f"{run.metric}, {_last(run)}"
+
+
 def _scores(run: Metrics) -> dict[str, float]:
-    last = "test" if "test" in run.sets else "dev"
+    last = _last(run)
     return {s.id: s.scores[last][run.metric] for s in run.systems if last in s.scores}
 
 
@@ -59,7 +72,10 @@ def _tested(scores: Mapping[str, Mapping[str, float]], model: str, against: str)
     for name, of in scores.items():
         for one in (model, against):
             if one not in of:
-                raise RunError(f"{name}: no model {one!r}; it has {', '.join(of)}")
+                raise RunError(
+                    f"{name}: no model {one!r}; it has {', '.join(of)}, of which --model and "
+                    "--against take one with --tasks"
+                )
     # Rounded, so that 0.3 and 0.3 have one rank however they came about in binary.
     gains = [round(of[model] - of[against], 9) for of in scores.values()]
     won = f"better in {sum(gain > 0 for gain in gains)} of {len(gains)}"
@@ -67,4 +83,6 @@ def _tested(scores: Mapping[str, Mapping[str, float]], model: str, against: str)
     if not any(gains):
         return text + "no difference to test"
     p = float(wilcoxon(gains, alternative="greater").pvalue)
-    return text + f"Wilcoxon's signed-rank test that it is better over all: p = {p:.3f}"
+    least = 0.5 ** sum(gain != 0 for gain in gains)
+    few = f", which of so few runs has p = {least:g} at the least" if least > LEVEL else ""
+    return text + f"Wilcoxon's signed-rank test that it is better over all{few}: p = {p:.3f}"

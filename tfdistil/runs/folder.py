@@ -139,8 +139,8 @@ class RunFolder:
             difference = "\n".join(lines)
             raise RunError(
                 f"{self.path} was started with another recipe:\n{difference}\n"
-                "Give another --out folder, or the same recipe to go on; only export, benchmark "
-                "and what else is delivered may change"
+                "Give another --out folder, or the same recipe and --set values to go on; only "
+                "export, benchmark and what else is delivered may change"
             )
 
     def outdated(self) -> set[str]:

@@ -78,6 +78,7 @@ class Phase(_Record):
     waited: int = 0
     score: float | None = None
     parameters: Scores = {}
+    kept: int | None = None
 
 
 class Export(_Record):

@@ -84,7 +84,10 @@ class ModelFile:
         with file_errors(path, "cannot be read"):
             # Before it is opened: a pipe would wait for somebody who writes.
             if not stat.S_ISREG(path.stat().st_mode):
-                _fail("is no file", "Give a .tflite file made by tfdistil-export.")
+                _fail(
+                    "is no file",
+                    "Give a .tflite file, such as RUN/student.tflite of a run that has one.",
+                )
             with path.open("rb") as file:
                 size = file.seek(0, 2)
                 file.seek(0)
