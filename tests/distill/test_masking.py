@@ -203,7 +203,12 @@ def test_pieces_that_do_not_show_where_words_begin():
 
 @pytest.mark.parametrize(
     ("options", "text"),
-    [({"smoothing": -1.0}, "expected 0 or more"), ({"probability": 1.5}, "expected 0 to 1")],
+    [
+        ({"smoothing": -1.0}, "expected 0 or more"),
+        ({"smoothing": 500.0}, "20 at the most"),
+        ({"probability": 1.5}, "expected 0 to 1"),
+        ({"probability": 0.0}, "nothing to guess"),
+    ],
 )
 def test_options_out_of_range(make_featurizer, options, text):
     with pytest.raises(ValueError, match=text):

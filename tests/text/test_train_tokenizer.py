@@ -92,6 +92,16 @@ def test_any_iterable_and_lone_surrogates():
     assert train_wordpiece(iter(["a\ud800b"] * 3), 40).get_vocab_size() > 5
 
 
+def test_words_too_long_to_be_read_teach_nothing():
+    """They are ``[UNK]`` in any case, and a line of a million letters would take hours."""
+    texts = ["red green", "red green", "ab" * 500_000, "Ω" * 101, "Ω" * 101]
+    tokenizer = train_wordpiece(texts, 1000)
+    assert tokenizer.get_vocab() == train_wordpiece(["red green"] * 2, 1000).get_vocab()
+    assert tokenizer.encode("Ω" * 101).tokens[1:-1] == ["[UNK]"]
+    short = train_wordpiece([*texts, "x" * 100, "x" * 100], 1000)
+    assert short.encode("x" * 100).tokens[1:-1] == ["x" * 100]
+
+
 def test_too_little():
     with pytest.raises(DataError, match="every text is empty"):
         train_wordpiece(["", " "], 100)

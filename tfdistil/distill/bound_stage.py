@@ -270,8 +270,9 @@ def _check_tokenizers(
     if on_subwords and teacher.featurizer.to_assets() != student.featurizer.to_assets():
         raise RecipeError(
             f"stage {spec.name!r} has a term that aligns on subwords, which needs one tokenizer "
-            f"for both, but {spec.teacher!r} and {spec.student!r} have their own; with "
-            "prune_vocabulary: false a student has its teacher's"
+            f"for both, but {spec.teacher!r} and {spec.student!r} have their own; a student by its "
+            "kind has its teacher's with prune_vocabulary: false, and a model made from another "
+            "where no vocabulary is applied to one of them alone"
         )
 
 

@@ -21,6 +21,10 @@ Texts = Iterable[Sequence[str]]
 """The words of each text; gone through only when something has to be counted."""
 
 
+MOST_SMOOTHING = 20.0
+"""With more, weights of frequent pieces vanish in floats: 1e9 times ** -20 is 1e-180."""
+
+
 def masking(
     featurizer: Any,
     texts: Texts,
@@ -43,8 +47,12 @@ def masking(
             mask piece or whose pieces do not tell where a word begins, or none at all.
     """
     check_share(probability)
-    if not 0 <= smoothing < np.inf:
-        raise ValueError(f"option 'smoothing' is {smoothing}, expected 0 or more")
+    if probability == 0:
+        raise ValueError("option 'probability' is 0, so there would be nothing to guess")
+    if not 0 <= smoothing <= MOST_SMOOTHING:
+        raise ValueError(
+            f"option 'smoothing' is {smoothing}, expected 0 or more, {MOST_SMOOTHING:g} at the most"
+        )
     if featurizer.kind == "subwords+projection":
         raise ValueError("the student reads hashes, too, which tell it the pieces it is to guess")
     mask = mask_piece(featurizer)

@@ -157,7 +157,8 @@ def reduce_vocabulary(
     texts = chain(_of_words(featurizer, words), _of_lines(featurizer, lines))
     found = _occurring(featurizer, texts, min_share, min_sentences)
     if found is None:
-        raise ValueError(f"there are no sentences of the language {language!r} to count pieces in")
+        of = "" if language is None else f" of the language {language!r}"
+        raise ValueError(f"there are no sentences{of} to count pieces in")
     kept, seen = found
     tokenizer, old = prune_tokenizer(
         featurizer.tokenizer, kept | _special(before, featurizer), seen

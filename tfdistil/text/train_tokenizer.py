@@ -33,7 +33,8 @@ def train_wordpiece(
     it the sorted characters as special tokens fixes the numbers, and with them the vocabulary.
 
     Args:
-        texts: any number of strings; read once.
+        texts: any number of strings; read once. Words that are too long to be read, see
+            `_readable`, are left out.
         vocabulary_size: pieces, special tokens included; fewer if the text has no more.
         lowercase: whether text is lower-cased, here and later.
         strip_accents: whether combining marks are removed. BERT's uncased models do so, which
@@ -47,17 +48,18 @@ def train_wordpiece(
     Raises:
         DataError: no text, or a vocabulary too small for the alphabet.
     """
-    texts = [replace_surrogates(text) for text in texts]
     specials = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
     tokenizer = bert_tokenizer(specials, lowercase=lowercase, strip_accents=strip_accents)
-    characters, continuations = _alphabet(tokenizer, texts, max_alphabet)
+    longest = tokenizer.model.max_input_chars_per_word
+    texts, words = _readable(tokenizer, map(replace_surrogates, texts), longest)
+    characters, continuations = _alphabet(words, max_alphabet)
     if not characters:
         raise DataError("no text to train a tokenizer on; every text is empty")
     fixed = [*SPECIAL_TOKENS, *characters, *continuations]
     if vocabulary_size < len(fixed):
         raise DataError(
             f"vocabulary_size is {vocabulary_size}, but special tokens and characters alone are "
-            f"{len(fixed)}; choose a larger vocabulary, or a smaller max_alphabet"
+            f"{len(fixed)}; give {len(fixed)} or more"
         )
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
@@ -75,12 +77,26 @@ def train_wordpiece(
     return tokenizer
 
 
-def _alphabet(tokenizer: Tokenizer, texts: list[str], limit: int) -> tuple[list[str], list[str]]:
-    """The characters to keep and the ``##`` ones that continue words, both sorted."""
-    words: Counter[str] = Counter()
+def _readable(
+    tokenizer: Tokenizer, texts: Iterable[str], longest: int
+) -> tuple[list[str], Counter[str]]:
+    """Texts without words of more characters than WordPiece reads, and how often each word occurs.
+
+    Such a word, a line of base64 say, is ``[UNK]`` whatever the vocabulary, while the trainer would
+    take pieces from it, and a time that grows with the square of its length.
+    """
+    kept, counts = [], Counter[str]()
     for text in texts:
         normalized = tokenizer.normalizer.normalize_str(text)
-        words.update(w for w, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized))
+        words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
+        short = [word for word in words if len(word) <= longest]
+        kept.append(text if len(short) == len(words) else " ".join(short))
+        counts.update(short)
+    return kept, counts
+
+
+def _alphabet(words: Counter[str], limit: int) -> tuple[list[str], list[str]]:
+    """The characters to keep and the ``##`` ones that continue words, both sorted."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:
