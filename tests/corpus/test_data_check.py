@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -119,6 +120,12 @@ def text_recipe(sources):
             "deliver": {"half": {"checkpoint": True}},
         }
     )
+
+
+def test_text_without_labels_has_no_anchor(tmp_path):
+    tree = json.loads(text_recipe([{"path": "one.txt"}]).model_dump_json(exclude_unset=True))
+    with pytest.raises(RecipeError, match="an anchor learns from labels"):
+        parse_recipe({**tree, "anchor": "light"})
 
 
 def test_the_text_of_a_corpus_is_read_and_counted(tmp_path):

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
-from tfdistil.evaluation.concerns import ABOVE, ABOVE_ON_TEXT, Roles, concerns, small_sets, unmoved
-from tfdistil.runs.run_metrics import Phase
+from tfdistil.evaluation.concerns import (
+    ABOVE,
+    ABOVE_ON_TEXT,
+    Roles,
+    beside_anchor,
+    concerns,
+    small_sets,
+    unmoved,
+)
+from tfdistil.metrics.bootstrap import paired_bootstrap
+from tfdistil.runs.run_metrics import AnchorScores, Phase
 from tfdistil.tasks import TASKS, Prediction
 
 EXAMPLES = [Example(("w", str(i)), label="ab"[i % 2]) for i in range(200)]
@@ -74,6 +85,18 @@ def test_weights_that_no_update_made_better_are_told():
     (line,) = unmoved(phases)
     assert line.startswith("student: no update made it better")
     assert "0.50" in line
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"), [(0.5, 3.0, None), (-1.0, 2.0, "not shown"), (-3.0, -0.5, "worse")]
+)
+def test_what_needs_no_teacher_has_to_be_beaten(low, high, told):
+    gain = paired_bootstrap(*(TASK.statistics(EXAMPLES, right(share)) for share in (60, 61)))
+    gain = replace(gain, low=low, high=high)
+    anchor = AnchorScores(name="light", title="a CRF", seconds=1.0, scores={}, gain={"test": gain})
+    lines = beside_anchor("student.tflite", anchor, "test")
+    assert [told in line for line in lines] == ([] if told is None else [True])
+    assert beside_anchor("student.tflite", None, "test") == []
 
 
 def test_text_without_labels_that_is_too_little():

@@ -259,6 +259,29 @@ def test_another_benchmark_measures_again_and_that_alone(copied, metrics):
     assert again.delivered.export.model_dump() == metrics["systems"][-1]["export"]
 
 
+def test_an_anchor_may_join_a_finished_run(copied, metrics):
+    before = trained(copied)
+    screen, text = log()
+    again = run(load_recipe(TINY, [*SEED, "anchor=light"]), copied, screen=screen)
+    assert {name: data for name, data in trained(copied).items() if "anchor" not in name} == before
+    said = [line.strip() for line in text.getvalue().splitlines()]
+    assert [line for line in said if line in STEPS] == ["report"]
+    assert any(line.startswith("light: a CRF on affixes and shapes") for line in said)
+    anchor, task = again.anchor, open_run(copied).corpus.task
+    assert anchor.name == "light"
+    assert anchor.scores.keys() == again.delivered.scores.keys() == anchor.gain.keys()
+    for name, gain in anchor.gain.items():
+        assert gain.first == pytest.approx(anchor.scores[name][task.metric])
+        assert gain.second == pytest.approx(again.delivered.scores[name][task.metric])
+    assert f"\n| light | {anchor.scores['dev'][task.metric]:.1f} |" in (
+        copied / "MODEL_CARD.md"
+    ).read_text("utf-8")
+    assert "light needs no teacher: a CRF" in (copied / "report.html").read_text("utf-8")
+    without = run(load_recipe(TINY, SEED), copied, screen=log()[0])
+    assert without.anchor is None
+    assert [one.scores for one in without.systems] == [one["scores"] for one in metrics["systems"]]
+
+
 def test_an_export_that_fails_can_be_allowed_more(copied):
     """The usual way into a folder that is finished but for its file."""
     before = trained(copied)

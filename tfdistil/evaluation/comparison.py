@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.data.example import Example
-from tfdistil.evaluation.concerns import Roles, concerns, unmoved
+from tfdistil.evaluation.concerns import Roles, beside_anchor, concerns, unmoved
 from tfdistil.evaluation.evaluate import errors
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
 from tfdistil.recipe.systems import SystemId, baseline_of, main_of, name_of, role_of, teacher_of
-from tfdistil.runs.folder import BENCHMARK, EVALUATIONS, export_step, model_step, versions
+from tfdistil.runs.folder import ANCHOR, BENCHMARK, EVALUATIONS, export_step, model_step, versions
 from tfdistil.runs.run_metrics import (
     ROLES,
+    AnchorScores,
     Export,
     Latency,
     Metrics,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from tfdistil.runs.run import Run
 
 Predictions = dict[str, list[Prediction]]
+ANCHOR_ID = "anchor.scores"
+"""What the answers of the anchor are kept as; no model can have that name."""
 
 
 def compare(work: Run) -> Metrics:
@@ -51,6 +54,7 @@ def compare(work: Run) -> Metrics:
     main, last = main_of(recipe), "test" if "test" in sets else "dev"
     phases = {name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()}
     timed = folder.facts(BENCHMARK)
+    anchor = _anchor(work, found[str(main)], sets)
     return Metrics(
         name=recipe.name,
         task=recipe.task.kind,
@@ -59,9 +63,11 @@ def compare(work: Run) -> Metrics:
         main=str(main),
         systems=tuple(_system(work, one, found, scores, sets, last, timed) for one in evaluated),
         reference=_reference(timed),
+        anchor=anchor,
         concerns=(
             *unmoved(phases),
             *concerns(task, sets, found, last, _roles(main, found, recipe)),
+            *beside_anchor(str(main), anchor, last),
         ),
         examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
         errors=tuple(Mistake(**one) for one in errors(sets[last], found[str(main)][last])),
@@ -84,6 +90,23 @@ def compare(work: Run) -> Metrics:
         },
         environment=environment(),
         command=f"tfdistil run recipe.yaml --out {folder.path.name}",
+    )
+
+
+def _anchor(
+    work: Run, main: Mapping[str, Sequence[Prediction]], sets: Mapping[str, Sequence[Example]]
+) -> AnchorScores | None:
+    if work.recipe.anchor is None:
+        return None
+    task, found = work.corpus.task, stored_predictions(work, ANCHOR_ID)
+    own = {name: task.statistics(sets[name], rows) for name, rows in found.items()}
+    return AnchorScores(
+        **work.folder.facts(ANCHOR),
+        scores={name: task.score(sets[name], rows) for name, rows in found.items()},
+        gain={
+            name: paired_bootstrap(statistics, task.statistics(sets[name], main[name]))
+            for name, statistics in own.items()
+        },
     )
 
 
@@ -160,7 +183,7 @@ def _text(example: Example) -> str:
     return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
-def stored_predictions(work: Run, system: SystemId) -> Predictions:
+def stored_predictions(work: Run, system: SystemId | str) -> Predictions:
     """What the step `evaluate` wrote for a system, and the part of test that train has not seen.
 
     Raises:

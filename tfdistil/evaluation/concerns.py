@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tfdistil.data.dev_size import too_few_to_choose, too_few_to_compare
 from tfdistil.data.example import Example
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
-from tfdistil.runs.run_metrics import Phase
+from tfdistil.runs.run_metrics import AnchorScores, Phase
 from tfdistil.tasks import Prediction, Task, constant_score
 
 FAR_BELOW = 75.0
@@ -102,6 +102,18 @@ def unmoved(phases: Mapping[str, Sequence[Phase]]) -> list[str]:
         f"scores are luck. Give it more updates {UPDATES} or another learning rate."
         for name, of in phases.items()
         if of and all(phase.kept == 0 and phase.updates for phase in of)
+    ]
+
+
+def beside_anchor(name: str, anchor: AnchorScores | None, main_set: str) -> list[str]:
+    """Whether what is delivered is better than what needs no teacher."""
+    if anchor is None or (gain := anchor.gain[main_set]).low > 0:
+        return []
+    verdict = "worse than" if gain.high < 0 else "not shown to be better than"
+    return [
+        f"{name} ({gain.second:.1f}) is {verdict} {anchor.name} ({gain.first:.1f}), which needs no "
+        f"teacher ({anchor.title}): {gain.difference:+.1f} points, {gain.confidence:.0f} % "
+        f"interval {gain.low:+.1f} to {gain.high:+.1f}."
     ]
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfdistil.anchors.light import LightAnchor
-from tfdistil.anchors.naive import Majority, SecondText
+from tfdistil.anchors.kinds import ANCHORS, Anchor, train_anchor
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.evaluation.comparison import Predictions, stored_predictions
@@ -20,14 +19,6 @@ from tfdistil.metrics.tables import rows_by_language
 from tfdistil.recipe.systems import SystemId, files_of, main_of, models_of, teacher_of
 from tfdistil.runs.folder import EVALUATIONS
 from tfdistil.runs.run import Run, open_run
-
-Anchor = LightAnchor | Majority | SecondText
-ANCHORS: dict[str, type[Anchor]] = {
-    "light": LightAnchor,
-    "majority": Majority,
-    "second": SecondText,
-}
-"""What needs no run: trained on the labels of the run that is compared with it."""
 
 HEAD = "| set | sentences | against | here | gain | 95 % interval | of it | 95 % interval |"
 
@@ -146,14 +137,9 @@ def _stored(system: str | None, run: Run) -> Predictions:
 
 def _trained(name: str, anchors: dict[tuple[Example, ...], Anchor], run: Run) -> Predictions:
     """Answers of an anchor; runs with the same train set share one, kept in ``anchors``."""
-    if not run.corpus.task.outputs:
-        raise RunError(
-            f"{name} learns from labels, and {run.folder.path} has none (task: text): compare it "
-            "with another of its models, or with another run"
-        )
     gold = _gold(run.corpus.train)
     if gold not in anchors:
-        anchors[gold] = ANCHORS[name](run.corpus.task, gold, run.recipe.seed)
+        anchors[gold] = train_anchor(name, run.corpus.task, gold, run.recipe.seed)
     sets = run.corpus.score_sets()
     return {name: anchors[gold].predict(examples) for name, examples in sets.items()}
 

@@ -32,12 +32,13 @@ from tfdistil.files import new_folder
 from tfdistil.models.checks import check_models, check_tables, check_taught, plain_students
 from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
+from tfdistil.pipeline.anchor import score_anchor
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import DerivedSpec, EncoderSpec, FineTuneSpec
 from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
-from tfdistil.runs.folder import RunFolder, model_step
+from tfdistil.runs.folder import ANCHOR, RunFolder, model_step
 from tfdistil.runs.run import Run
 from tfdistil.runs.run_metrics import Metrics
 from tfdistil.tasks import describe_unknown
@@ -87,6 +88,8 @@ def run(
                 screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
             work = Run(folder, corpus, screen)
             untrained = {} if any(map(work.is_trained, plan)) else check_stages(work)
+            if recipe.anchor is not None:
+                folder.once(ANCHOR, partial(score_anchor, work, recipe.anchor))
             for name in plan:
                 folder.once(model_step(name), partial(train_model, work, name, untrained))
             return _deliver(work)

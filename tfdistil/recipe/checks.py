@@ -32,6 +32,8 @@ def check_recipe(recipe: Recipe) -> None:
             "data.low_resource.per: class needs sentences with a class, which task tags does "
             "not have; use per: language"
         )
+    if recipe.anchor is not None and not recipe.task.is_labelled:
+        raise MisplacedError("an anchor learns from labels, which task text has not", "anchor")
     if not recipe.task.is_labelled:
         _check_unlabelled(recipe)
     elif recipe.data.demo is None and not recipe.data.train:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 from ruamel.yaml import YAML
@@ -48,6 +48,11 @@ class Recipe(Part):
         True,
         description="also train the first delivered student without a teacher (D0), as the model "
         "`baseline`",
+    )
+    anchor: Literal["light", "majority", "second"] | None = Field(
+        None,
+        description="also score what needs no teacher, trained on the labels of train "
+        "(docs/anchors.md); needs the extra `anchors`; none: nothing",
     )
     deliver: dict[Name, DeliverSpec] = Field(
         {},

@@ -74,6 +74,7 @@ def _view(results: Metrics, history: History) -> dict[str, Any]:
         "concerns": results.concerns,
         "figures": answer.figures(results),
         "systems": tables.systems_table(results),
+        "anchor": results.anchor,
         "baseline": results.baseline,
         "gain": answer.gain(results),
         "plots": all_plots(results, history),

@@ -76,6 +76,7 @@ def render_model_card(results: Metrics) -> str:
             unknown=tables.unknown_table(results),
             taught=results.teacher is not None,
             labelled=results.task != "text",
+            anchor=results.anchor,
             baseline=results.baseline,
             gain=answer.gain(results),
             systems=tables.systems_table(results),

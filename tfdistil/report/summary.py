@@ -41,6 +41,10 @@ def summary_table(metrics: Metrics) -> Table:
             size(system.bytes),
             NOTHING if system.online is None else f"{system.online:.3f}",
         )
+    anchor = metrics.anchor
+    if anchor:
+        scores = (f"{anchor.scores[name][metric]:.2f}" for name in metrics.sets)
+        table.add_row(anchor.name, *scores, NOTHING, NOTHING, size(anchor.bytes), NOTHING)
     reference = metrics.reference
     if reference:
         table.add_row(

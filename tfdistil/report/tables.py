@@ -81,6 +81,17 @@ def systems_table(results: Metrics) -> Table:
                 *(_quantiles(system) if quantiles else ()),
             )
         )
+    if results.anchor is not None:
+        found = results.anchor.scores
+        rows.append(
+            (
+                results.anchor.name,
+                *(units.points(found.get(name, {}).get(results.metric)) for name in sets),
+                *(units.NOTHING for _ in (*kept, "parameters")),
+                *([units.size(results.anchor.bytes)] if sized else []),
+                *(units.NOTHING for _ in quantiles),
+            )
+        )
     groups = [("", 1), (metric, len(sets)), ("retention", len(kept)), ("", 1 + sized)]
     groups.append(("ms per text", len(quantiles)))
     names = [set_name(name) for name in sets]

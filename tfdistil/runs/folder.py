@@ -43,6 +43,8 @@ def checkpoint_step(name: str) -> str:
 
 EVALUATIONS = ("evaluate", "evaluate_files")
 """The steps that leave predictions: of the models, and of the files made of them."""
+ANCHOR = "anchor"
+"""The step that scores what needs no teacher."""
 BENCHMARK = "benchmark"
 """The step that times the files."""
 
@@ -62,7 +64,8 @@ def _file_of(recipe: Recipe, name: str) -> ExportSpec | None:
 class RunFolder:
     """A folder that belongs to one recipe.
 
-    What is trained stays what it is; ``export`` and ``benchmark`` may change, see `adopt_recipe`.
+    What is trained stays what it is; ``export``, ``benchmark`` and ``anchor`` may change, see
+    `adopt_recipe`.
 
     Args:
         path: made if missing.
@@ -127,7 +130,11 @@ class RunFolder:
         return manifest
 
     def _refuse_other_training(self, before: Recipe, recipe: Recipe) -> None:
-        kept: dict[str, Any] = {"export": before.export, "benchmark": before.benchmark}
+        kept: dict[str, Any] = {
+            "export": before.export,
+            "benchmark": before.benchmark,
+            "anchor": before.anchor,
+        }
         if recipe.main == before.main:  # else it would have another baseline
             kept["deliver"] = before.deliver
         own = before.to_yaml().splitlines()
@@ -140,7 +147,7 @@ class RunFolder:
             raise RunError(
                 f"{self.path} was started with another recipe:\n{difference}\n"
                 "Give another --out folder, or the same recipe and --set values to go on; only "
-                "export, benchmark and what else is delivered may change"
+                "export, benchmark, anchor and what else is delivered may change"
             )
 
     def outdated(self) -> set[str]:
@@ -157,6 +164,8 @@ class RunFolder:
             steps.add(EVALUATIONS[0])
         if before.benchmark != after.benchmark:
             steps.add(BENCHMARK)
+        if before.anchor != after.anchor:
+            steps.add(ANCHOR)
         return steps & set(self.manifest["steps"])
 
     def adopt_recipe(self) -> None:

@@ -171,6 +171,26 @@ class System(_Record):
         return self.latency.online_ms.get("p50") if self.latency else None
 
 
+class AnchorScores(_Record):
+    """What needs no teacher, trained on the labels of train.
+
+    Attributes:
+        name: as the recipe has it.
+        title: what it is.
+        bytes: of it, where it has weights.
+        seconds: that its training and its answers took.
+        scores: by set, in percent.
+        gain: of what is delivered over it, by set.
+    """
+
+    name: str
+    title: str
+    bytes: int | None = None
+    seconds: float
+    scores: dict[str, Scores]
+    gain: dict[str, BootstrapResult]
+
+
 class Metrics(_Record):
     """A run in numbers.
 
@@ -179,6 +199,7 @@ class Metrics(_Record):
         main: id of what the run delivers first, which the answers are about.
         systems: all that was scored.
         reference: None where no reference shape was timed.
+        anchor: None where the recipe asks for none.
         concerns: what must be read before the scores are believed (`tfdistil.evaluation.concerns`).
         examples: texts to ask the file about.
         errors: examples of the main set that the main system has wrong.
@@ -201,6 +222,7 @@ class Metrics(_Record):
     main: str
     systems: tuple[System, ...]
     reference: Reference | None = None
+    anchor: AnchorScores | None = None
     concerns: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     errors: tuple[Mistake, ...] = ()
