@@ -32,6 +32,7 @@ from tfdistil.pipeline.run import check_stages
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
 from tfdistil.runtime import Runtime
+from tfdistil.runtime.describe import describe, format_description
 from tfdistil.tasks.decoders import DECODERS
 from tfdistil.tasks.iob2 import allowed_transitions
 
@@ -361,6 +362,7 @@ def test_the_file_decodes_as_keras_does(made, name, in_graph, tmp_path, monkeypa
     assert heads == record.model.decoding(HEAD[name])
     potentials = np.asarray(record.model.heads[f"{HEAD[name]}/tags"].potentials)
     np.testing.assert_array_equal(np.array(heads["tags"]["constants"]["potentials"]), potentials)
+    assert "\nhead        tags: crf\n" in format_description(describe(path))
     monkeypatch.delitem(DECODERS, "crf")
     with pytest.raises(ModelFileError, match="'tags' is of the unknown kind 'crf'; this version"):
         Runtime(path)

@@ -70,6 +70,10 @@ def format_description(data: dict[str, Any]) -> str:
         )
         lines.append("  " + ", ".join(f"{op} {count}" for op, count in operators.items()))
     lines += [
+        f"head        {output}: {head.get('kind')}"
+        for output, head in data.get("heads", {}).items()
+    ]
+    lines += [
         f"decodes     {output}: the graph's output {tensor} has the best path"
         for output, tensor in data.get("paths", {}).items()
     ]
