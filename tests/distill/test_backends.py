@@ -16,16 +16,21 @@ pytest.importorskip("jax")
 pytestmark = pytest.mark.slow
 
 
-@functools.cache
-def losses(backend: str, precision: str) -> list[dict[str, float]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.distill.train_on_backend", backend, precision],
+def in_process(backend: str, *module: str) -> subprocess.CompletedProcess[str]:
+    """``python -m`` with Keras on a backend."""
+    return subprocess.run(
+        [sys.executable, "-m", *module],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@functools.cache
+def losses(backend: str, precision: str) -> list[dict[str, float]]:
+    done = in_process(backend, "tests.distill.train_on_backend", backend, precision)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -56,36 +61,13 @@ def test_bfloat16_learns_as_much_on_both():
 def test_updates_of_several_batches_on_jax():
     """The tests of them again, in a process with the other backend."""
     file = "tests/distill/test_accumulation.py"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-v",
-            "-p",
-            "no:cacheprovider",
-            file,
-            "-k",
-            "of_four and (words or uncertainty)",
-        ],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    chosen = ("-k", "of_four and (words or uncertainty)")
+    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, *chosen)
     assert done.returncode == 0, done.stdout[-3000:]
     assert "2 passed" in done.stdout
 
 
 def test_copied_layers_outlive_the_training_of_their_copies():
     """A step on JAX gives its arrays' memory away; the model copied from needs its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.distill.copy_on_jax"],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = in_process("jax", "tests.distill.copy_on_jax")
     assert done.returncode == 0, done.stderr[-3000:]

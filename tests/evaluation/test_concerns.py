@@ -71,10 +71,8 @@ def test_more_than_all_of_a_teacher_is_explained():
 
 def test_weights_that_no_update_made_better_are_told():
     """A random head may beat, by luck, one that answers nothing yet."""
-    begun, moved = (
-        Phase(name="joint", best=0.5, updates=60, kept=0),
-        Phase(name="top", best=0.7, updates=60, kept=20),
-    )
+    begun = Phase(name="joint", best=0.5, updates=60, kept=0)
+    moved = Phase(name="top", best=0.7, updates=60, kept=20)
     phases = {
         "student": (begun,),
         "teacher": (begun, moved),  # as `fine_tune` and `cool_down`

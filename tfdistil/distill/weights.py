@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from keras import ops
 
 from tfdistil.files import make_room
+from tfdistil.variables import copy_values
 
 _PER_ARRAY = 8192
 """Bytes that HDF5 needs beside the numbers."""
@@ -40,13 +40,3 @@ def copy_groups(source: Any, target: Any, names: Mapping[str, str]) -> None:
     given, own = dict(source.layer_groups()), dict(target.layer_groups())
     for mine, theirs in names.items():
         copy_values(own[mine], given[theirs])
-
-
-def copy_values(to: Iterable[Any], of: Iterable[Any]) -> None:
-    """Give variables the values of others of the same shapes, in memory of their own.
-
-    On JAX ``to.assign(of)`` would make both the same array, and a training step on either, which
-    gives its arrays' memory away for the new values, would leave the other without any.
-    """
-    for variable, value in zip(to, of, strict=True):
-        variable.assign(ops.convert_to_numpy(value).copy())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfdistil.data.example import Example
 from tfdistil.evaluation.concerns import Roles, beside_anchor, concerns, unmoved
 from tfdistil.evaluation.evaluate import errors
+from tfdistil.files import write_text
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
 from tfdistil.recipe.systems import SystemId, baseline_of, main_of, name_of, role_of, teacher_of
@@ -183,8 +184,26 @@ def _text(example: Example) -> str:
     return "\t".join(" ".join(words) for words in (example.words, example.second) if words)
 
 
+def store_predictions(
+    work: Run,
+    system: SystemId | str,
+    predict: Callable[[Sequence[Example]], Sequence[Prediction]],
+) -> dict[str, Sequence[Prediction]]:
+    """Keep, and return, a system's predictions on dev and test, where there are any."""
+    sets = work.corpus.sets()
+    found = {name: predict(sets[name]) for name in ("dev", "test") if sets.get(name)}
+    for name, rows in found.items():
+        text = write_predictions(rows, work.corpus.task.keeps_scores)
+        write_text(_predictions_of(work, system, name), text)
+    return found
+
+
+def _predictions_of(work: Run, system: SystemId | str, set_name: str) -> Path:
+    return work.folder.path / "predictions" / f"{system}.{set_name}.jsonl"
+
+
 def stored_predictions(work: Run, system: SystemId | str) -> Predictions:
-    """What the step `evaluate` wrote for a system, and the part of test that train has not seen.
+    """What `store_predictions` wrote for a system, and the part of test that train has not seen.
 
     Raises:
         FileNotFoundError: the run has not come so far, or has no such system.
@@ -195,8 +214,7 @@ def stored_predictions(work: Run, system: SystemId | str) -> Predictions:
             seen = set(work.corpus.seen_in_train)
             found[key] = [p for i, p in enumerate(found["test"]) if i not in seen]
         else:
-            path = work.folder.path / "predictions" / f"{system}.{key}.jsonl"
-            found[key] = read_predictions(path)
+            found[key] = read_predictions(_predictions_of(work, system, key))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tfdistil.data.dev_size import too_few_to_choose, too_few_to_compare
 from tfdistil.data.example import Example
-from tfdistil.metrics.bootstrap import paired_bootstrap, retention
+from tfdistil.metrics.bootstrap import BootstrapResult, paired_bootstrap, retention
 from tfdistil.runs.run_metrics import AnchorScores, Phase
 from tfdistil.tasks import Prediction, Task, constant_score
 
@@ -109,12 +109,20 @@ def beside_anchor(name: str, anchor: AnchorScores | None, main_set: str) -> list
     """Whether what is delivered is better than what needs no teacher."""
     if anchor is None or (gain := anchor.gain[main_set]).low > 0:
         return []
-    verdict = "worse than" if gain.high < 0 else "not shown to be better than"
+    verdict, points = _verdict(gain)
     return [
         f"{name} ({gain.second:.1f}) is {verdict} {anchor.name} ({gain.first:.1f}), which needs no "
-        f"teacher ({anchor.title}): {gain.difference:+.1f} points, {gain.confidence:.0f} % "
-        f"interval {gain.low:+.1f} to {gain.high:+.1f}."
+        f"teacher ({anchor.title}): {points}."
     ]
+
+
+def _verdict(gain: BootstrapResult) -> tuple[str, str]:
+    """What a system is, beside one that it is not shown to beat, and by how much."""
+    return (
+        "worse than" if gain.high < 0 else "not shown to be better than",
+        f"{gain.difference:+.1f} points, {gain.confidence:.0f} % interval "
+        f"{gain.low:+.1f} to {gain.high:+.1f}",
+    )
 
 
 def _teacher(
@@ -134,11 +142,10 @@ def _teacher(
     )
     if test.low > 0:
         return [ABOVE] if kept > 100 else []
-    verdict = "worse than" if test.high < 0 else "not shown to be better than"
+    verdict, points = _verdict(test)
     return [
         f"The teacher ({test.second:.1f}) is {verdict} the student without distillation "
-        f"({test.first:.1f}): {test.difference:+.1f} points, {test.confidence:.0f} % interval "
-        f"{test.low:+.1f} to {test.high:+.1f}. What is left of it says little about the student. "
+        f"({test.first:.1f}): {points}. What is left of it says little about the student. "
         f"Train the teacher longer (models.{teacher}.fine_tune), start from a better checkpoint, "
         "or ship the student without distillation."
     ]

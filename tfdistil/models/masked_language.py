@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfdistil.distill.weights import copy_groups, copy_values
+from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.models.record import ModelRecord
+from tfdistil.variables import copy_values
 
 
 def with_mlm_head(record: ModelRecord, seed: int) -> ModelRecord:

@@ -17,7 +17,7 @@ from keras import ops
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
-from tfdistil.distill.weights import copy_groups, copy_values
+from tfdistil.distill.weights import copy_groups
 from tfdistil.encoders import Encoder
 from tfdistil.models.inputs import sentences, wordpieces_of
 from tfdistil.models.record import ModelRecord
@@ -27,6 +27,7 @@ from tfdistil.shards.writing import line_pieces
 from tfdistil.students import STUDENTS
 from tfdistil.students.embeddings import vectors_of_pieces
 from tfdistil.text.prune import characters, prune_tokenizer
+from tfdistil.variables import copy_values
 
 Transform = Callable[..., ModelRecord]
 TRANSFORMS: dict[str, Transform] = {}
@@ -166,9 +167,9 @@ def reduce_vocabulary(
     moved = int(np.searchsorted(old, featurizer.pad))
     pad = before.config.pad_id if before.config.position_offset else moved
     after = _like(before, vocabulary=len(old), pad_id=pad)
-    rows = {id(variable): old for variable in before.vocabulary_weights}
-    for mine, theirs in zip(after.weights, before.weights, strict=True):
-        mine.assign(ops.convert_to_numpy(theirs)[rows.get(id(theirs), ...)].copy())
+    _copy_all_but_vocabulary(after, before)
+    for mine, theirs in zip(after.vocabulary_weights, before.vocabulary_weights, strict=True):
+        mine.assign(ops.convert_to_numpy(theirs)[old])
     feeds = reads.with_tokenizer(tokenizer, featurizer.special_names())
     facts = {"pieces": len(old), "teacher_pieces": before.config.vocabulary}
     return replace(record, model=after, featurizer=feeds, facts=facts)
@@ -209,12 +210,19 @@ def new_vocabulary(
         if (piece := getattr(old, role)) is not None:
             vectors[getattr(featurizer, role)] = table[piece]
     after = _like(before, vocabulary=len(vectors), pad_id=featurizer.pad)
-    fresh = {id(variable) for variable in after.vocabulary_weights}
-    pairs = zip(after.weights, before.weights, strict=True)
-    copy_values(*zip(*(pair for pair in pairs if id(pair[0]) not in fresh), strict=True))
+    _copy_all_but_vocabulary(after, before)
     after.word_embeddings.assign(vectors)
     facts = {"pieces": len(vectors), "teacher_pieces": len(table)}
     return replace(record, model=after, featurizer=after_it, facts=facts)
+
+
+def _copy_all_but_vocabulary(after: Encoder, before: Encoder) -> None:
+    """All weights of an encoder that have no row for each piece, from one to the other."""
+    to, of = (
+        [one for one in model.weights if all(one is not row for row in model.vocabulary_weights)]
+        for model in (after, before)
+    )
+    copy_values(to, of)
 
 
 _WORDS_AT_ONCE = 1_000_000

@@ -6,8 +6,7 @@ import time
 from typing import Any
 
 from tfdistil.anchors.kinds import train_anchor
-from tfdistil.evaluation.comparison import ANCHOR_ID, write_predictions
-from tfdistil.files import write_text
+from tfdistil.evaluation.comparison import ANCHOR_ID, store_predictions
 from tfdistil.runs.run import Run
 
 
@@ -20,13 +19,9 @@ def score_anchor(work: Run, name: str) -> dict[str, Any]:
     corpus, start = work.corpus, time.perf_counter()
     anchor = train_anchor(name, corpus.task, corpus.train, work.recipe.seed)
     work.screen.line(f"{name}: {anchor}")
-    for set_name, examples in corpus.sets().items():
-        if set_name in ("dev", "test") and examples:
-            found = anchor.predict(examples)
-            score = corpus.task.score(examples, found)[corpus.task.metric]
-            work.screen.line(f"  {set_name} {score:.2f}")
-            path = work.folder.path / "predictions" / f"{ANCHOR_ID}.{set_name}.jsonl"
-            write_text(path, write_predictions(found))
+    for set_name, found in store_predictions(work, ANCHOR_ID, anchor.predict).items():
+        score = corpus.task.score(corpus.sets()[set_name], found)[corpus.task.metric]
+        work.screen.line(f"  {set_name} {score:.2f}")
     return {
         "name": name,
         "title": str(anchor),

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tfdistil.errors import ExportError
-from tfdistil.evaluation.comparison import compare, write_predictions
+from tfdistil.evaluation.comparison import compare, store_predictions
 from tfdistil.evaluation.evaluate import predictor_of
-from tfdistil.files import new_folder, write_text
+from tfdistil.files import new_folder
 from tfdistil.recipe.systems import SystemId, files_of, main_of, models_of, name_of, teacher_of
 from tfdistil.runs.folder import BENCHMARK, EVALUATIONS, checkpoint_step, export_step
 from tfdistil.runs.run import Run
@@ -99,14 +99,8 @@ def evaluate(work: Run, systems: Sequence[SystemId]) -> dict[str, Any]:
     """Keep the predictions of some systems on dev and test."""
     if systems:
         work.screen.line("evaluate")
-    sets = {name: examples for name, examples in work.corpus.sets().items() if examples}
     for system in systems:
-        predict = predictor_of(work, system)
-        for name in ("dev", "test"):
-            if name in sets:
-                found = predict(sets[name])
-                path = work.folder.path / "predictions" / f"{system}.{name}.jsonl"
-                write_text(path, write_predictions(found, work.corpus.task.keeps_scores))
+        store_predictions(work, system, predictor_of(work, system))
         work.screen.line(f"  {name_of(system, work.recipe)}")
     return {"systems": list(map(str, systems))}
 

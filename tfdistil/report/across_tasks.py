@@ -37,7 +37,11 @@ def over_tasks(
         runs[found.name] = found
     scores = {name: _scores(run) for name, run in runs.items()}
     models = list(dict.fromkeys(one for of in scores.values() for one in of))
-    head = ["model", *(f"{name} ({_what(run)})" for name, run in runs.items()), "mean"]
+    head = [
+        "model",
+        *(f"{name} ({run.metric}, {run.main_set})" for name, run in runs.items()),
+        "mean",
+    ]
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
     for one in models:
         row = [of.get(one) for of in scores.values()]
@@ -52,16 +56,8 @@ def over_tasks(
     return "\n".join(lines)
 
 
-def _last(run: Metrics) -> str:
-    return "test" if "test" in run.sets else "dev"
-
-
-def _what(run: Metrics) -> str:
-    return f"{run.metric}, {_last(run)}"
-
-
 def _scores(run: Metrics) -> dict[str, float]:
-    last = _last(run)
+    last = run.main_set
     return {s.id: s.scores[last][run.metric] for s in run.systems if last in s.scores}
 
 

@@ -82,11 +82,10 @@ def systems_table(results: Metrics) -> Table:
             )
         )
     if results.anchor is not None:
-        found = results.anchor.scores
         rows.append(
             (
                 results.anchor.name,
-                *(units.points(found.get(name, {}).get(results.metric)) for name in sets),
+                *(units.points(results.score(results.anchor, name)) for name in sets),
                 *(units.NOTHING for _ in (*kept, "parameters")),
                 *([units.size(results.anchor.bytes)] if sized else []),
                 *(units.NOTHING for _ in quantiles),

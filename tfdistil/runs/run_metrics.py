@@ -321,7 +321,7 @@ class Metrics(_Record):
         timed: list[System | Reference] = [s for s in self.systems if s.latency is not None]
         return [*timed, *([self.reference] if self.reference else [])]
 
-    def score(self, system: System | None, name: str) -> float | None:
+    def score(self, system: System | AnchorScores | None, name: str) -> float | None:
         """The task's metric of a system on a set."""
         return None if system is None else system.scores.get(name, {}).get(self.metric)
 

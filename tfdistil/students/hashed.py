@@ -24,6 +24,7 @@ from tfdistil.students.intent_condition import IntentCondition
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.recalibration import recalibrate
 from tfdistil.text.projection.ternary import ternary_table
+from tfdistil.variables import copy_values
 
 _INPUTS = ("fingerprint", "attention_mask")
 
@@ -308,9 +309,7 @@ class HashedStudent(HeadedModel):
             )
         student = type(self)(**{**self.get_config(), "quantize": engine})
         own = {_inner_path(weight): weight for weight in student.weights}
-        for weight in self.weights:
-            values = ops.convert_to_numpy(weight).copy()  # JAX would share one array
-            own[_inner_path(weight)].assign(values)
+        copy_values([own[_inner_path(weight)] for weight in self.weights], self.weights)
         return student
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:

@@ -50,8 +50,7 @@ def train_wordpiece(
     """
     specials = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
     tokenizer = bert_tokenizer(specials, lowercase=lowercase, strip_accents=strip_accents)
-    longest = tokenizer.model.max_input_chars_per_word
-    texts, words = _readable(tokenizer, map(replace_surrogates, texts), longest)
+    texts, words = _readable(tokenizer, map(replace_surrogates, texts))
     characters, continuations = _alphabet(words, max_alphabet)
     if not characters:
         raise DataError("no text to train a tokenizer on; every text is empty")
@@ -77,14 +76,13 @@ def train_wordpiece(
     return tokenizer
 
 
-def _readable(
-    tokenizer: Tokenizer, texts: Iterable[str], longest: int
-) -> tuple[list[str], Counter[str]]:
+def _readable(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[list[str], Counter[str]]:
     """Texts without words of more characters than WordPiece reads, and how often each word occurs.
 
     Such a word, a line of base64 say, is ``[UNK]`` whatever the vocabulary, while the trainer would
     take pieces from it, and a time that grows with the square of its length.
     """
+    longest = tokenizer.model.max_input_chars_per_word
     kept, counts = [], Counter[str]()
     for text in texts:
         normalized = tokenizer.normalizer.normalize_str(text)
