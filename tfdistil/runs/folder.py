@@ -147,7 +147,7 @@ class RunFolder:
             raise RunError(
                 f"{self.path} was started with another recipe:\n{difference}\n"
                 "Give another --out folder, or the same recipe and --set values to go on; only "
-                "export, benchmark, anchor and what else is delivered may change"
+                "export, benchmark and what else is delivered may change, and the anchor"
             )
 
     def outdated(self) -> set[str]:
