@@ -18,6 +18,7 @@ from tfdistil.errors import DataError
     [
         ("uner_en_ewt/en_ewt-ud-dev.iob2", {"word": 1, "tag": 2}),
         ("uner_en_ewt_pre2022train/en_ewt-ud-train.iob2", {"word": 1, "tag": 2}),
+        ("uner_sv_talbanken/sv_talbanken-ud-train.iob2", {"word": 1, "tag": 2}),
         ("xsid/en.valid.conll", {"word": 1, "label_comment": "intent"}),
         ("wnut17/wnut17train.conll", {}),
         ("ner_transfer_corpora/da/dev.txt", {}),
@@ -51,8 +52,14 @@ def test_well_known_sets(path: str, options: dict, shared_data: Path):
         ("a NN B-NP O\nRome NP I-NP B-LOC\n", {}),
         ("a NN B-NP B-LOC x\n", {"options": {"tag": 3}}),
         ("Rome\tB-LOC\n" * 9 + "\nOslo\n", {"options": {"tag": 1}}),
+        ("a\tO\n" * 3000 + "Rome\tB-LOC\n", {}),
+        ("a NN B-NP O\n" * 3000 + "Rome NP B-NP B-LOC\n", {}),
+        ("Rome\tB-LOC\n" * 2999 + "Rome" + "\t" * 99_999 + "\n", {"options": {"tag": 1}}),
     ],
-    ids=["IOB1", "IOBES", "chunks", "chunks and more", "a broken line"],
+    ids=[
+        *("IOB1", "IOBES", "chunks", "chunks and more", "a broken line"),
+        *("a late name", "chunks and a late name", "a broken line that is long"),
+    ],
 )
 def test_columns_of_tags(rows: str, found: dict, tmp_path: Path):
     path = tmp_path / "a.conll"

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ LABEL = ("label", "intent", "class", "category", "sentiment", "gold_label")
 def suggest(path: str | Path) -> Source:
     """The source a user most likely means; only what differs from the defaults is set.
 
-    Looks at the first rows. What it suggests is still checked by `load`.
+    Looks at the first rows, of tags at all: names may be rare, or begin late. What it suggests is
+    still checked by `load`.
 
     Raises:
         DataError: no such file, an empty one, one in UTF-16, or a format or columns that cannot be
@@ -41,12 +43,14 @@ def suggest(path: str | Path) -> Source:
     if format is None:
         raise DataError("cannot tell the format from the name and the first lines", path)
     find = _FINDERS.get(format)
-    return Source(path, format, **({} if find is None else find(path, _head(path))))
+    if find is None:
+        return Source(path, format)
+    return Source(path, format, **find(path, _lines(path, None if format == "conll" else _ROWS)))
 
 
-def _head(path: Path) -> list[str]:
+def _lines(path: Path, most: int | None) -> list[str]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        lines = (line.rstrip("\r\n") for _, line in zip(range(_ROWS), file, strict=False))
+        lines = (line.rstrip("\r\n") for line in islice(file, most))
         return [line for line in lines if line.strip()]
 
 
@@ -56,7 +60,7 @@ def _conll(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     rows = [line.split(separator) for line in lines if not line.startswith("# ")]
     if not rows:
         raise DataError("comments alone, and no row with a word", path)
-    width = max(map(len, rows))
+    width = sorted(map(len, rows))[len(rows) // 10]  # what `_most` rows have
     word = int(width > 1 and _most(_ID.fullmatch(row[0]) for row in rows))
     # Where chunks and entities have a column each, entities are the last.
     tag = max((at for at in range(word + 1, width) if _scheme(rows, at)), default=None)
