@@ -17,6 +17,7 @@ from tfdistil.data.readers.tags import is_tag
 from tfdistil.data.schemes import scheme_of
 from tfdistil.data.source import Source
 from tfdistil.errors import DataError
+from tfdistil.printable import shown
 
 _ROWS = 2000
 _ID = re.compile(r"\d+(?:[-.]\d+)?")
@@ -74,7 +75,7 @@ def _conll(path: Path, lines: Sequence[str]) -> dict[str, Any]:
             "no column has spans in IOB2 or IOBES tags, such as B-PER: correct the file, or set "
             "`tag` in a recipe to the column that does, or to null for text without tags; labels "
             "of words, such as parts of speech, need `scheme: words` there, for file and task; a "
-            f"row is {without}",
+            f"row is {shown(without)}",
             path,
         )
     else:
@@ -125,7 +126,7 @@ def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
         kinds = [len({row[at] for row in rows}) for at in (0, 1)]
         label = int(kinds[1] <= kinds[0])
         return {"text": 1 - label, "label": label}
-    raise DataError(f"set `text` and `label` to columns; the first row is {names}", path)
+    raise DataError(f"set `text` and `label` to columns; the first row is {shown(names)}", path)
 
 
 def _by_name(path: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def _by_name(path: Path, names: Sequence[str]) -> dict[str, Any]:
         for option, known in (("text", TEXT), ("second", SECOND), ("label", LABEL))
     }
     if found["text"] is None or found["label"] is None:
-        raise DataError(f"set `text` and `label` to two of the columns {list(names)}", path)
+        raise DataError(f"set `text` and `label` to two of the columns {shown(list(names))}", path)
     return {o: name for o, name in found.items() if name is not None and name != o}
 
 

@@ -21,6 +21,7 @@ from tfdistil.data.readers.base import Reading
 from tfdistil.data.readers.tags import is_tag
 from tfdistil.data.schemes import marks
 from tfdistil.errors import DataError
+from tfdistil.printable import shown
 
 Cells = Callable[[str], "list[str]"]
 
@@ -136,10 +137,10 @@ class _Block:
             label = None if self.label is None else row[self.label]
         except IndexError:
             name, at = next(c for c in self.columns if c[1] is not None and not _within(c[1], row))
-            self._fault(f"no column {at} for `{name}`: the row has {len(row)}: {row}", line)
+            self._fault(f"no column {at} for `{name}`: the row has {len(row)}: {shown(row)}", line)
             return
         if len(row) in self.meetings:
-            self._fault(f"{self.meetings[len(row)]}: {row}", line)
+            self._fault(f"{self.meetings[len(row)]}: {shown(row)}", line)
             return
         if self.pattern is not None:
             match = self.pattern.fullmatch(word)
@@ -160,7 +161,7 @@ class _Block:
             hint = "`scheme: iobes`" if marked else "`scheme: words` if it is the label of one word"
             self._fault(
                 f"column {self.tag} holds {tag!r}, which is no {self.reading.scheme.upper()} tag "
-                f"(O, {known}); set `tag` to the column that does, or {hint}; the row is {row}",
+                f"(O, {known}); set `tag` to the column that does, or {hint}; the row is {shown(row)}",
                 line,
             )
             return
