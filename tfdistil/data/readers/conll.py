@@ -161,7 +161,8 @@ class _Block:
             hint = "`scheme: iobes`" if marked else "`scheme: words` if it is the label of one word"
             self._fault(
                 f"column {self.tag} holds {tag!r}, which is no {self.reading.scheme.upper()} tag "
-                f"(O, {known}); set `tag` to the column that does, or {hint}; the row is {shown(row)}",
+                f"(O, {known}); set `tag` to the column that does, or {hint}; the row is "
+                f"{shown(row)}",
                 line,
             )
             return
