@@ -287,6 +287,26 @@ def test_init_for_a_student_that_hashes(task, student, data, tmp_path, monkeypat
     assert main(["data", "check", "new.yaml"]) == 0
 
 
+@pytest.mark.parametrize(("size", "shipped"), [("tiny", "pqrnn_small"), ("small", "pqrnn_medium")])
+@pytest.mark.parametrize("task", FILES)
+def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypatch, capsys):
+    """All that the shipped recipe of that size has, and no other student beside it."""
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--task", task, "--train", str(data / FILES[task][0]), "new.yaml"]
+    assert main(["init", "--size", size, *arguments]) == 0
+    recipe, rows = load_recipe("new.yaml"), {"train": [{"path": "x"}], "dev": [{"path": "x"}]}
+    teacher = {"teacher": {"checkpoint": "x"}}
+    expected = load_recipe({"base": shipped, "task": task, "data": rows, "models": teacher})
+    assert recipe.models["float"] == expected.models["float"]
+    assert [stage.name for stage in recipe.distill] == [s.name for s in expected.distill]
+    assert main(["data", "check", "new.yaml"]) == 0
+    capsys.readouterr()
+    Path("new.yaml").unlink()
+    with pytest.raises(SystemExit):
+        main(["init", "--size", size, "--student", "bilstm", *arguments])
+    assert "not allowed with argument --size" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("student", ["bilstm", "mixer", "pqrnn"])
 @pytest.mark.parametrize("task", ["tags", "intent_slots"])
 def test_init_with_crf_heads(task, student, data, tmp_path, monkeypatch):

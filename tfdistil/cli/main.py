@@ -18,7 +18,7 @@ examples:
   tfdistil init --task tags --train train.conll --dev dev.conll ner.yaml
   tfdistil init --task intent_slots --train data.jsonl --transfer logs.txt \\
       --teacher ./my-checkpoint assistant.yaml
-  tfdistil init --task classes --train data.csv --student pqrnn small.yaml
+  tfdistil init --task classes --train data.csv --size tiny small.yaml
 """
 CHECK = """\
 examples:
@@ -95,12 +95,19 @@ def parser() -> argparse.ArgumentParser:
         "better student",
     )
     init.add_argument("--teacher", metavar="ID", help="Hugging Face folder or hub id")
-    init.add_argument(
+    which = init.add_mutually_exclusive_group()
+    which.add_argument(
+        "--size",
+        choices=("tiny", "small", "medium"),
+        default="medium",
+        help="of the file, with the student that is best in it: up to 0.6, 1.2 or about 4 MB "
+        "(default: medium)",
+    )
+    which.add_argument(
         "--student",
-        choices=("bilstm", "mixer", "pqrnn"),
-        default="bilstm",
-        help="pqrnn: hashed words, 2 MB; mixer: the same without recurrence, 1 MB; "
-        "default: bilstm, with the teacher's word pieces",
+        choices=("bilstm", "mixer", "pqrnn", "pqrnn_medium", "pqrnn_small"),
+        help="bilstm: the teacher's word pieces, about 4 MB; pqrnn: hashed words, 2, 1 or half a "
+        "megabyte; mixer: the same without recurrence, 1 MB",
     )
     init.add_argument(
         "--head",
@@ -233,6 +240,7 @@ def _init(arguments: argparse.Namespace) -> int:
     from tfdistil.errors import RecipeError
     from tfdistil.files import write_text
     from tfdistil.recipe.new import TEACHER, new_recipe
+    from tfdistil.recipe.new_students import SIZES
 
     if arguments.out.exists():
         raise RecipeError(f"{arguments.out} exists already; give another name or remove it")
@@ -244,7 +252,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.test,
         arguments.transfer,
         arguments.teacher or TEACHER,
-        arguments.student,
+        arguments.student or SIZES[arguments.size],
         arguments.head,
     )
     write_text(arguments.out, text)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,15 @@ from ruamel.yaml.comments import CommentedMap
 
 from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
-from tfdistil.recipe.loading import find_recipe, parse_recipe
+from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.new_heads import with_crf
+from tfdistil.recipe.new_students import STUDENTS
 from tfdistil.recipe.schema.models import FineTuneSpec
 
 TEACHER = "bert-base-multilingual-cased"
-BATCH = 64
-PASSES = 10
 DEV, MOST_DEV = 200, 0.25
 """Sentences to select on where there is no dev file, and the share of train they may be at most: a
 few dozen cannot tell a better model from luck."""
-FEWEST_UPDATES = 2000
-"""Of a small set, ten passes would be over before a BiLSTM has learnt anything."""
 
 COMMENTS = {
     "name": "title of the report",
@@ -39,119 +34,6 @@ COMMENTS = {
     "export": "int8 runs on every phone; max_drop is how many points it may cost",
     "benchmark": "times the file and the teacher in the same runtime",
     "seed": "same seed, same result on the same machine",
-}
-
-
-@dataclass(frozen=True)
-class _Student:
-    """What a student adds to a recipe: its models and stages, and what the comments say of them.
-
-    Its head is a CRF in tasks where that has been measured to be better.
-    """
-
-    models: Callable[[str], dict[str, Any]]
-    stages: Callable[[list[str], int], list[dict[str, Any]]]
-    comments: Mapping[str, str]
-    crf_in: frozenset[str] = frozenset()
-
-
-def _bilstm(task: str) -> dict[str, Any]:
-    student: dict[str, Any] = {
-        "kind": "bilstm",
-        "hidden_dim": 200,
-        "prune_vocabulary": True,
-        "embedding": {"dim": 128, "init": "svd"},
-        "dropout": 0.2,
-    }
-    if task == "tags":  # names have capitals: 3 points on UNER English (docs/pqrnn.md)
-        student |= {
-            "hashed_dim": 64,
-            "hashing": {"families": {"affix16": 256, "ngram": 256}, "capitalization": True},
-        }
-    return {"student": student}
-
-
-def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    steps = -(-sentences // BATCH)
-    return [
-        {
-            "name": "joint",
-            "groups": ["heads", "encoder"],
-            "terms": [
-                {"loss": "cross_entropy", "stream": "train"},
-                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
-            ],
-            "optimizer": {
-                "learning_rate": 3.0e-3,
-                "final_learning_rate": 1.0e-8,
-                "schedule": "cosine",
-            },
-            "batch_size": BATCH,
-            # No patience: five checks would save two fifths of the updates (1,000 sentences of UNER
-            # English, seeds 13 to 15), and cost one seed in three 0.4 points on dev.
-            "stop": {
-                "updates": max(FEWEST_UPDATES, PASSES * steps),
-                "every": min(max(50, steps), 500),
-            },
-        }
-    ]
-
-
-def _shipped_models(base: str, task: str) -> dict[str, Any]:
-    del task
-    return {**_shipped(base)["models"]}
-
-
-def _shipped_stages(base: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    del sentences  # the shipped recipes count updates
-    stages = []
-    for stage in _shipped(base)["distill"]:
-        terms = [
-            {**term, "stream": _drawn([name for name in term["stream"] if name in pool])}
-            for term in stage["terms"]
-        ]
-        stages.append({**stage, "terms": terms})
-    return stages
-
-
-def _shipped(base: str) -> dict[str, Any]:
-    """The models and stages of a shipped recipe, without its comments."""
-    return YAML(typ="safe").load(find_recipe(base).read_text("utf-8"))
-
-
-def _drawn(pool: list[str]) -> str | list[str]:
-    return [*pool] if pool[1:] else pool[0]
-
-
-STUDENTS = {
-    "bilstm": _Student(
-        _bilstm,
-        _one_stage,
-        {
-            "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
-            "smaller file,\nfor half a point to a point on words that are in neither; hashed_dim, "
-            "for tags:\ncapitals and endings of whole words, which an uncased vocabulary hides",
-            "distill": "groups leaves the embeddings out: they stay the teacher's",
-        },
-        frozenset({"intent_slots"}),  # 6 points of exact match on SNIPS (docs/crf.md)
-    ),
-    "mixer": _Student(
-        partial(_shipped_models, "mixer"),
-        partial(_shipped_stages, "mixer"),
-        {
-            "models": "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
-            "distill": "first in float, then rounding as the file will",
-        },
-    ),
-    "pqrnn": _Student(
-        partial(_shipped_models, "pqrnn"),
-        partial(_shipped_stages, "pqrnn"),
-        {
-            "models": "a pqrnn hashes words and has no vocabulary: 2 MB (docs/pqrnn.md)",
-            "distill": "first in float, then rounding as the file will, at last with\n"
-            "frozen batch-norm statistics, as on the device",
-        },
-    ),
 }
 
 

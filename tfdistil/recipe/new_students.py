@@ -1,0 +1,142 @@
+"""Students for a first recipe, by name and by the size of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from tfdistil.recipe.loading import find_recipe, inherit
+
+BATCH = 64
+PASSES = 10
+FEWEST_UPDATES = 2000
+"""Of a small set, ten passes would be over before a BiLSTM has learnt anything."""
+
+
+@dataclass(frozen=True)
+class Student:
+    """What a student adds to a recipe: its models and stages, and what the comments say of them.
+
+    Its head is a CRF in tasks where that has been measured to be better.
+    """
+
+    models: Callable[[str], dict[str, Any]]
+    stages: Callable[[list[str], int], list[dict[str, Any]]]
+    comments: Mapping[str, str]
+    crf_in: frozenset[str] = frozenset()
+
+
+def _bilstm(task: str) -> dict[str, Any]:
+    student: dict[str, Any] = {
+        "kind": "bilstm",
+        "hidden_dim": 200,
+        "prune_vocabulary": True,
+        "embedding": {"dim": 128, "init": "svd"},
+        "dropout": 0.2,
+    }
+    if task == "tags":  # names have capitals: 3 points on UNER English (docs/pqrnn.md)
+        student |= {
+            "hashed_dim": 64,
+            "hashing": {"families": {"affix16": 256, "ngram": 256}, "capitalization": True},
+        }
+    return {"student": student}
+
+
+def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    steps = -(-sentences // BATCH)
+    return [
+        {
+            "name": "joint",
+            "groups": ["heads", "encoder"],
+            "terms": [
+                {"loss": "cross_entropy", "stream": "train"},
+                {"loss": "soft_cross_entropy", "stream": _drawn(pool)},
+            ],
+            "optimizer": {
+                "learning_rate": 3.0e-3,
+                "final_learning_rate": 1.0e-8,
+                "schedule": "cosine",
+            },
+            "batch_size": BATCH,
+            # No patience: five checks would save two fifths of the updates (1,000 sentences of UNER
+            # English, seeds 13 to 15), and cost one seed in three 0.4 points on dev.
+            "stop": {
+                "updates": max(FEWEST_UPDATES, PASSES * steps),
+                "every": min(max(50, steps), 500),
+            },
+        }
+    ]
+
+
+def _shipped_models(base: str, task: str) -> dict[str, Any]:
+    del task
+    return {**_shipped(base)["models"]}
+
+
+def _shipped_stages(base: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    del sentences  # the shipped recipes count updates
+    stages = []
+    for stage in _shipped(base)["distill"]:
+        terms = [
+            {**term, "stream": _drawn([name for name in term["stream"] if name in pool])}
+            for term in stage["terms"]
+        ]
+        stages.append({**stage, "terms": terms})
+    return stages
+
+
+def _shipped(base: str) -> dict[str, Any]:
+    """The models and stages of a shipped recipe and of its base, without comments."""
+    path = find_recipe(base)
+    tree: dict[str, Any] = YAML(typ="safe").load(path.read_text("utf-8"))
+    inherit(tree, path)
+    return tree
+
+
+def _hashing(base: str, says: str, stages: str) -> Student:
+    """The student of a shipped recipe that hashes words; what the comments say of its parts."""
+    return Student(
+        partial(_shipped_models, base),
+        partial(_shipped_stages, base),
+        {"models": says, "distill": stages},
+    )
+
+
+def _drawn(pool: list[str]) -> str | list[str]:
+    return [*pool] if pool[1:] else pool[0]
+
+
+_PQRNN = "a pqrnn hashes words and has no vocabulary: {} (docs/pqrnn.md)"
+_THREE_STAGES = (
+    "first in float, then rounding as the file will, at last with\n"
+    "frozen batch-norm statistics, as on the device"
+)
+STUDENTS = {
+    "bilstm": Student(
+        _bilstm,
+        _one_stage,
+        {
+            "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
+            "smaller file,\nfor half a point to a point on words that are in neither; hashed_dim, "
+            "for tags:\ncapitals and endings of whole words, which an uncased vocabulary hides",
+            "distill": "groups leaves the embeddings out: they stay the teacher's",
+        },
+        frozenset({"intent_slots"}),  # 6 points of exact match on SNIPS (docs/crf.md)
+    ),
+    "mixer": _hashing(
+        "mixer",
+        "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
+        "first in float, then rounding as the file will",
+    ),
+    "pqrnn": _hashing("pqrnn", _PQRNN.format("2 MB"), _THREE_STAGES),
+    "pqrnn_medium": _hashing("pqrnn_medium", _PQRNN.format("1 MB"), _THREE_STAGES),
+    "pqrnn_small": _hashing("pqrnn_small", _PQRNN.format("half a megabyte"), _THREE_STAGES),
+}
+
+SIZES = {"tiny": "pqrnn_small", "small": "pqrnn_medium", "medium": "bilstm"}
+"""Students by size: files of at most 0.6 and 1.2 MB, and of about 4: a table of word pieces grows
+with the text."""
