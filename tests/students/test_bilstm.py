@@ -1,10 +1,12 @@
-"""What only the BiLSTM has: dropout of its embeddings apart from that of its states."""
+"""What only the BiLSTM has: dropout of its embeddings alone, and their range apart from that of hashes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from tests.int8_drift import int8_drift
+from tfdistil.exporting.convert import Entry, convert
 from tfdistil.students import BiLSTMStudent
 
 
@@ -48,3 +50,33 @@ def test_embeddings_have_the_rate_of_the_student_unless_they_have_their_own():
 def test_a_rate_is_below_1():
     with pytest.raises(ValueError, match="embedding_dropout is a number from 0 to below 1"):
         student(embedding_dropout=1.0)
+
+
+@pytest.mark.slow
+def test_int8_keeps_embeddings_that_are_small_beside_hashes():
+    """Hashes thirty times as large, and their rows of the kernels as much smaller: the same logits."""
+
+    def drift(factor: float) -> float:
+        model = BiLSTMStudent(
+            30, 6, 8, {"tags": ("word", 5)}, hashed_dim=5, features=32, seed=1, dropout=0.0
+        )
+        rng = np.random.default_rng(0)
+        for weight in model.weights:  # as spread out as trained ones
+            weight.assign_add(rng.normal(scale=0.3, size=weight.shape).astype(np.float32))
+        for weight in model.hashed_words.weights:
+            weight.assign(weight * factor)
+        for kernel in model.encoder.kernels:
+            rows = np.ones((model.read_width, 1), np.float32)
+            rows[model.embedding_width :] /= factor
+            kernel.assign(kernel * rows)
+        mask = (np.arange(12) < rng.integers(3, 13, (32, 1))).astype(np.int32)
+        rows = {
+            "input_ids": rng.integers(1, 30, mask.shape).astype(np.int32) * mask,
+            "attention_mask": mask,
+            "fingerprint": rng.integers(0, 256, (*mask.shape, 8)).astype(np.uint8),
+        }
+        content = convert(model, {"online": Entry(*model.export_function(12, 1))}, "int8", rows)
+        return int8_drift(model, "labels", content, rows)["tags"]
+
+    plain, scaled = drift(1.0), drift(30.0)
+    assert scaled < 1.5 * plain

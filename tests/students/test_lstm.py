@@ -53,6 +53,14 @@ def test_equals_keras_bidirectional_lstm(layer, inputs, limit, monkeypatch):
     np.testing.assert_allclose(last, expected_last, atol=1e-5)
 
 
+@pytest.mark.parametrize("limit", [0, 64], ids=["scan", "unrolled"])
+def test_parts_side_by_side_are_the_whole(layer, inputs, limit, monkeypatch):
+    monkeypatch.setattr(lstm, "UNROLL_LIMIT", limit)
+    parts = [ops.convert_to_tensor(part) for part in (inputs[..., :2], inputs[..., 2:])]
+    for whole, own in zip(layer(inputs, LENGTHS), layer(parts, LENGTHS), strict=True):
+        np.testing.assert_allclose(own, whole, atol=1e-6)
+
+
 def test_gradients_equal_with_static_and_unknown_length(layer, inputs):
     lengths = tf.constant(LENGTHS)
 

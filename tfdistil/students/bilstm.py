@@ -124,12 +124,12 @@ class BiLSTMStudent(PieceStudent):
     ) -> dict[str, Any]:
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         embedding = self.embedding(ids)
-        hidden, sentence = self.encoder(
-            self.embedding_dropout(self._beside(embedding, hashed), training=training),
-            lengths,
-            # What a device runs is unrolled whatever the length.
-            unroll=True if exporting else None,
-        )
+        if exporting and hashed is not None:
+            read = [embedding, ops.cast(hashed, embedding.dtype)]
+        else:
+            read = self.embedding_dropout(self._beside(embedding, hashed), training=training)
+        # What a device runs is unrolled whatever the length.
+        hidden, sentence = self.encoder(read, lengths, unroll=True if exporting else None)
         return {"embedding": embedding, "hidden": hidden, "sentence": sentence}
 
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:

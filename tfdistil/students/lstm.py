@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -65,6 +66,17 @@ def gather_rows(x: Any, positions: Any) -> Any:
     return ops.reshape(flat, (batch, ops.shape(positions)[1], *rest))
 
 
+def _product(parts: Sequence[Any], kernel: Any) -> Any:
+    """``[p1 p2 ...] K``: each part times its rows of the kernel."""
+    first, *others = parts
+    if not others:
+        return ops.matmul(first, kernel)
+    ends = np.cumsum([part.shape[-1] for part in parts])
+    rows = ops.split(kernel, ends[:-1].tolist(), axis=0)
+    products = [ops.matmul(part, own) for part, own in zip(parts, rows, strict=True)]
+    return sum(products[1:], products[0])
+
+
 @keras.saving.register_keras_serializable(package="tfdistil")
 class BiLSTM(keras.layers.Layer):
     """One bidirectional LSTM layer over right-padded rows.
@@ -115,11 +127,14 @@ class BiLSTM(keras.layers.Layer):
             self.biases[-1].assign(np.repeat([0.0, 1.0, 0.0, 0.0], h))
         super().build(input_shape)
 
-    def call(self, inputs: Any, lengths: Any, unroll: bool | None = None) -> tuple[Any, Any]:
+    def call(
+        self, inputs: Any | Sequence[Any], lengths: Any, unroll: bool | None = None
+    ) -> tuple[Any, Any]:
         """Run both directions.
 
         Args:
-            inputs: ``[B, T, E]``, padded on the right.
+            inputs: ``[B, T, E]``, padded on the right; or parts that are that wide together. Each
+                part has a product of its own, so that in int8 it keeps a range of its own.
             lengths: real positions per row, int32 ``[B]``, at least 1.
             unroll: whether to unroll the recurrence, which needs a static T. None: see
                 `UNROLL_LIMIT`.
@@ -128,15 +143,19 @@ class BiLSTM(keras.layers.Layer):
             ``(states, last)``: ``[B, T, 2H]``, forward states first, and ``[B, 2H]``, the final
             state of each direction (forward at the last real position, backward at the first).
         """
-        back = reversal(lengths, ops.shape(inputs)[1])
+        parts = inputs if isinstance(inputs, Sequence) else (inputs,)
+        back = reversal(lengths, ops.shape(parts[0])[1])
         gates = [
-            ops.matmul(x, kernel) + bias
-            for x, kernel, bias in zip(
-                (inputs, gather_rows(inputs, back)), self.kernels, self.biases, strict=True
+            _product(read, kernel) + bias
+            for read, kernel, bias in zip(
+                (parts, [gather_rows(part, back) for part in parts]),
+                self.kernels,
+                self.biases,
+                strict=True,
             )
         ]
         if unroll is None:
-            time, static = inputs.shape[1], keras.backend.backend() == "tensorflow"
+            time, static = parts[0].shape[1], keras.backend.backend() == "tensorflow"
             unroll = static and time is not None and time <= UNROLL_LIMIT
         runs = self._unrolled(gates) if unroll else self._scanned(gates)
         end = ops.expand_dims(ops.maximum(lengths - 1, 0), 1)
