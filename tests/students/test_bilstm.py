@@ -1,4 +1,4 @@
-"""What only the BiLSTM has: dropout of its embeddings alone, and their range apart from that of hashes."""
+"""What only the BiLSTM has: dropout of its embeddings, and their range in int8 beside hashes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_rate_is_below_1():
 
 @pytest.mark.slow
 def test_int8_keeps_embeddings_that_are_small_beside_hashes():
-    """Hashes thirty times as large, and their rows of the kernels as much smaller: the same logits."""
+    """Hashes thirty times as large with rows of the kernels as much smaller: the same logits."""
 
     def drift(factor: float) -> float:
         model = BiLSTMStudent(
