@@ -9,7 +9,8 @@ import pytest
 
 from tfdistil.distill.fine_tuning import FEWEST, MOST, fine_tune
 from tfdistil.distill.stage import PhaseResult
-from tfdistil.recipe.schema.models import AUTO_RATES, EncoderSpec, FineTuneSpec
+from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.recipe.schema.tuning import AUTO_RATES, FineTuneSpec
 
 
 class Scripted:

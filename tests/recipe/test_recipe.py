@@ -17,8 +17,9 @@ from tfdistil.printable import printable
 from tfdistil.recipe.loading import SHIPPED, load_recipe, load_tree, override, parse_recipe
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.data import TaskSpec
-from tfdistil.recipe.schema.models import EncoderSpec, FineTuneSpec, StudentSpec, kinds_of
+from tfdistil.recipe.schema.models import EncoderSpec, StudentSpec, kinds_of
 from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.tuning import FineTuneSpec
 
 LINES = """\
 name: small

@@ -17,7 +17,8 @@ from tfdistil.distill.objectives import OBJECTIVES
 from tfdistil.heads.kinds import HEADS
 from tfdistil.models.transforms import TRANSFORMS
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.recipe.schema.models import BaselineSpec, DerivedSpec, EncoderSpec, StudentSpec
+from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
+from tfdistil.recipe.schema.models import EncoderSpec, StudentSpec
 from tfdistil.students import GIVEN, STUDENTS
 
 INTRODUCTION = """\
@@ -85,6 +86,7 @@ def section(model: type[BaseModel], places: list[str]) -> str:
         StudentSpec: " (student)",
         DerivedSpec: " (another model)",
         BaselineSpec: " (baseline)",
+        MeanSpec: " (several as one)",
     }
     title = ", ".join(f"`{place}`" for place in places) if places != [""] else "Top level"
     rows = [row(field.alias or name, field) for name, field in model.model_fields.items()]
@@ -164,7 +166,7 @@ def show(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"`[{', '.join(map(str, value))}]`"
     if isinstance(value, Mapping):
-        return "`{}`"
+        return f"`{{{', '.join(f'{key}: {item}' for key, item in value.items())}}}`"
     return f"`{value}`"
 
 

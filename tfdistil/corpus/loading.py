@@ -247,7 +247,7 @@ def _class(example: Example) -> str | None:
 def _context(
     recipe: Recipe, base: Path, splitter: WordSplitter, counter: Counter | None
 ) -> AugmentationContext:
-    teacher = recipe.models.get("teacher")
+    teacher = recipe.root_spec("teacher") if "teacher" in recipe.models else None
     context = AugmentationContext(
         base,
         checkpoint=teacher.checkpoint if isinstance(teacher, EncoderSpec) else None,

@@ -15,8 +15,8 @@ import numpy as np
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.stage import PhaseResult
 from tfdistil.distill.terms import label_terms
-from tfdistil.recipe.schema.models import FineTuneSpec
 from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.tuning import FineTuneSpec
 
 TRIAL, MOST_TRIAL = 0.1, 400
 """Share of the budget that each learning rate is tried on where there are several, and the updates

@@ -16,18 +16,12 @@ from tfdistil.files import beside
 from tfdistil.heads.kinds import HEADS, specs_of
 from tfdistil.heads.spec import HeadKinds, check_heads, check_outputs
 from tfdistil.models.inputs import READS, alignment, features_of, projection_of, wordpieces_of
-from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, outputs_of
+from tfdistil.models.record import ENCODER, ModelRecord, copy_of, labels_of, mean_of, outputs_of
 from tfdistil.models.transforms import apply_transform
 from tfdistil.printable import listed
 from tfdistil.recipe.renamed import RENAMED
-from tfdistil.recipe.schema.models import (
-    BaselineSpec,
-    DerivedSpec,
-    EncoderSpec,
-    HeadPart,
-    StudentSpec,
-    kinds_of,
-)
+from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
+from tfdistil.recipe.schema.models import EncoderSpec, HeadPart, StudentSpec, kinds_of
 from tfdistil.students import build_student, own_keys, student_class
 from tfdistil.tasks import Task
 from tfdistil.tasks.iob2 import CONTINUATION
@@ -296,11 +290,24 @@ def from_beginning(name: str, spec: BaselineSpec, models: Models) -> ModelRecord
     return models.fresh(models.recipe.lineage(spec.baseline_of)[-1])
 
 
+def from_several(name: str, spec: MeanSpec, models: Models) -> ModelRecord:
+    """Several models as one.
+
+    Raises:
+        RecipeError: models that read other pieces than the first, or score in another way.
+    """
+    try:
+        return mean_of({one: models[one] for one in spec.mean_of})
+    except ValueError as error:
+        raise RecipeError(f"models.{name}.mean_of: {error}") from None
+
+
 ORIGINS: dict[str, Callable[..., ModelRecord]] = {
     "checkpoint": from_checkpoint,
     "scratch": from_scratch,
     "kind": from_kind,
     "from": from_model,
     "baseline_of": from_beginning,
+    "mean_of": from_several,
 }
 """``(name, spec, models)`` to a model, by the key of its entry in ``models``."""

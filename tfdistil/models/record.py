@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from tfdistil.distill.weights import save_weights
 from tfdistil.encoders import load_encoder, save_encoder
 from tfdistil.files import read_json, write_json
+from tfdistil.models.mean import MeanOfModels
 from tfdistil.students import build_student
 from tfdistil.tasks import Task, task_from_json
 from tfdistil.text.featurizer import Featurizer
@@ -16,7 +18,9 @@ from tfdistil.text.hashed_subwords import PROJECTION, HashedSubwordFeaturizer
 from tfdistil.text.registry import featurizer_from_assets
 
 ENCODER = "encoder"
-"""The kind of a model that is a BERT-family encoder; any other is a registered student."""
+"""The kind of a model that is a BERT-family encoder."""
+MEAN = "mean"
+"""The kind of one that is the mean of others; any other kind is a registered student."""
 WEIGHTS = "model.weights.h5"
 _ENCODER_ARGUMENTS = (
     "attention",
@@ -36,8 +40,9 @@ class ModelRecord:
     Attributes:
         model: gives signals, see `tfdistil.distill.forward.SignalModel`.
         featurizer: makes its inputs.
-        arguments: plain data with its ``kind``: of a student, what its constructor takes; of an
-            encoder nothing more, its ``config.json`` and the model itself say the rest.
+        arguments: plain data with its ``kind``: of a student, what its constructor takes; of a mean
+            the names of its members; of an encoder nothing more, its ``config.json`` and the model
+            itself say the rest.
         facts: counts worth reporting, such as the pieces of its vocabulary.
     """
 
@@ -63,17 +68,18 @@ def labels_of(task: Task) -> dict[str, tuple[str, ...]]:
 
 
 def save_model(record: ModelRecord, task: Task, folder: Path) -> None:
-    """Write a model into a folder that needs nothing else to be loaded.
+    """Write a model into a folder that needs nothing else to be loaded, but for those of a mean.
 
     ``model.json``, ``task.json`` and ``featurizer.json``; of an encoder a Hugging Face folder with
-    its tokenizer, of a student ``model.weights.h5`` and the files of its featurizer.
+    its tokenizer, of a student ``model.weights.h5`` and the files of its featurizer. A mean has no
+    weights of its own: the folders of its members lie beside its own.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in record.featurizer.to_assets().items():
         (folder / name).write_bytes(data)
     if record.is_encoder:
         save_checkpoint(record, task, folder)
-    else:
+    elif record.arguments["kind"] != MEAN:
         save_weights(record.model, folder / WEIGHTS)
     # The order of heads and outputs is that of their weights, and JSON files have sorted keys here.
     arguments = record.arguments | {"heads": list(record.model.head_kinds.items())}
@@ -116,6 +122,9 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
     """
     arguments = read_json(folder / "model.json")
     heads = dict(arguments["heads"])
+    if arguments["kind"] == MEAN:
+        names = arguments["members"]
+        return mean_of({name: load_model(folder.parent / name, seed) for name in names})
     if arguments["kind"] == ENCODER:
         task = load_task(folder)
         model = load_encoder(
@@ -136,6 +145,27 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
     assets = {path.name: path.read_bytes() for path in folder.glob("*.json")}
     featurizer = featurizer_from_assets(read_json(folder / "featurizer.json"), assets)
     return ModelRecord(model, featurizer, arguments)
+
+
+def mean_of(members: Mapping[str, ModelRecord]) -> ModelRecord:
+    """Several models as one teacher, see `tfdistil.models.mean.MeanOfModels`.
+
+    Args:
+        members: by name; the first one's featurizer feeds all.
+
+    Raises:
+        ValueError: models that read other pieces than the first, or score in another way.
+    """
+    first, *others = members.items()
+    assets = first[1].featurizer.to_assets(), first[1].featurizer.to_json()
+    for name, record in others:
+        if (record.featurizer.to_assets(), record.featurizer.to_json()) != assets:
+            raise ValueError(
+                f"{name!r} reads other pieces than {first[0]!r}, or windows of another length; "
+                "models of one tokenizer and max_length have a mean"
+            )
+    model = MeanOfModels({name: record.model for name, record in members.items()})
+    return ModelRecord(model, first[1].featurizer, {"kind": MEAN, "members": [*members]})
 
 
 def load_task(folder: Path) -> Task:

@@ -36,7 +36,8 @@ from tfdistil.pipeline.anchor import score_anchor
 from tfdistil.pipeline.shorthands import schedule_of, train_shorthands
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.recipe.schema.models import DerivedSpec, EncoderSpec, FineTuneSpec
+from tfdistil.recipe.schema.models import EncoderSpec
+from tfdistil.recipe.schema.tuning import FineTuneSpec
 from tfdistil.runs.changed_data import file_hashes, refuse_changed_data
 from tfdistil.runs.folder import ANCHOR, RunFolder, model_step
 from tfdistil.runs.run import Run
@@ -148,11 +149,11 @@ def _scores(work: Run, name: str, record: ModelRecord) -> bool:
 
 
 def _trained_before(work: Run, name: str, record: ModelRecord) -> set[str]:
-    """The heads that a model has of another one, or of a checkpoint, and that had been trained."""
-    spec = work.recipe.entries[name]
-    if isinstance(spec, DerivedSpec):
-        facts = work.folder.facts(model_step(spec.from_))
-        return {*facts.get("trained_heads", record.model.head_layers)}  # not in older runs
+    """The heads that a model has of others, or of a checkpoint, and that had been trained."""
+    if sources := work.recipe.sources_of(name):
+        facts = [work.folder.facts(model_step(one)) for one in sources]
+        heads = record.model.head_layers  # of older runs that do not say
+        return set.intersection(*({*own.get("trained_heads", heads)} for own in facts))
     report = getattr(record.model, "load_report", None)
     return set() if report is None else {*record.model.head_layers} - {*report.fresh_heads}
 
@@ -214,6 +215,7 @@ def check_stages(
             bound = bind_stage(stage, models, sets, task, work.recipe.head_of(name))
             if stage.teacher is not None:
                 read = {signal for term in bound.terms for signal in term.teacher}
-                check_taught(work.recipe, stage.teacher, models, read)
+                for teacher in work.recipe.members_of(stage.teacher):
+                    check_taught(work.recipe, teacher, models, read)
     specs = work.recipe.entries
     return {name: one for name, one in models.items() if isinstance(specs[name], EncoderSpec)}

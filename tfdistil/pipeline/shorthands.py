@@ -21,7 +21,7 @@ from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.terms import label_terms
 from tfdistil.models.masked_language import copy_body, with_mlm_head
 from tfdistil.models.record import ModelRecord
-from tfdistil.recipe.schema.models import FineTuneSpec, ScratchSpec
+from tfdistil.recipe.schema.models import ScratchSpec
 from tfdistil.recipe.schema.stages import (
     PASSES,
     NoiseSpec,
@@ -30,6 +30,7 @@ from tfdistil.recipe.schema.stages import (
     StopSpec,
     TermSpec,
 )
+from tfdistil.recipe.schema.tuning import FineTuneSpec
 from tfdistil.runs.run import Run
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
 from tfdistil.recipe.schema.graph import MisplacedError
-from tfdistil.recipe.schema.models import BaselineSpec, DerivedSpec, StudentSpec
+from tfdistil.recipe.schema.models import StudentSpec
 from tfdistil.recipe.schema.stages import StageSpec
 
 if TYPE_CHECKING:
@@ -106,33 +107,40 @@ def _check_unlabelled(recipe: Recipe) -> None:
             )
 
 
-def _origin(recipe: Recipe, name: str) -> tuple[str, str] | None:
-    """The key by which an entry names another one, and that one."""
+def _origins(recipe: Recipe, name: str) -> tuple[str, tuple[str, ...]]:
+    """The key by which an entry names others, and these; none where it names none."""
     spec = recipe.models[name]
     if isinstance(spec, DerivedSpec):
-        return "from", spec.from_
-    return ("baseline_of", spec.baseline_of) if isinstance(spec, BaselineSpec) else None
+        return "from", (spec.from_,)
+    if isinstance(spec, MeanSpec):
+        return "mean_of", tuple(spec.mean_of)
+    return ("baseline_of", (spec.baseline_of,)) if isinstance(spec, BaselineSpec) else ("", ())
 
 
 def _check_origin(recipe: Recipe, name: str) -> None:
-    origin = _origin(recipe, name)
-    if origin is not None and origin[1] not in recipe.models:
-        key, other = origin
-        raise MisplacedError(
-            f"models.{name} has {key}: {other!r}, which is no model; there are "
-            f"{', '.join(recipe.models)}",
-            *("models", name, key),
-        )
+    key, others = _origins(recipe, name)
+    for other in others:
+        if other not in recipe.models:
+            raise MisplacedError(
+                f"models.{name} has {key}: {other!r}, which is no model; there are "
+                f"{', '.join(recipe.models)}",
+                *("models", name, key),
+            )
+        if isinstance(recipe.models[other], MeanSpec):
+            raise MisplacedError(
+                f"models.{name} has {key}: {other!r}, which is a mean and has no weights of its "
+                "own; name one of the models that it is the mean of",
+                *("models", name, key),
+            )
 
 
-def _check_circle(recipe: Recipe, name: str) -> None:
-    seen = [name]
-    while (origin := _origin(recipe, seen[-1])) is not None:
-        key, other = origin
-        if other in seen:
-            circle = " begins as ".join((*seen, other))
-            raise MisplacedError(circle, "models", seen[-1], key)
-        seen.append(other)
+def _check_circle(recipe: Recipe, name: str, *before: str) -> None:
+    key, others = _origins(recipe, name)
+    for other in others:
+        if other in (*before, name):
+            circle = " begins as ".join((*before, name, other))
+            raise MisplacedError(circle, "models", name, key)
+        _check_circle(recipe, other, *before, name)
 
 
 def _check_model(recipe: Recipe, name: str) -> None:
@@ -198,6 +206,12 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
             *("distill", number, "terms"),
         )
     spec = recipe.models[stage.student]
+    if isinstance(spec, MeanSpec):
+        raise MisplacedError(
+            f"stage {stage.name!r} trains {stage.student!r}, which is a mean and has no weights of "
+            f"its own; train {', '.join(spec.mean_of)}",
+            *("distill", number, "student"),
+        )
     if isinstance(spec, BaselineSpec):
         raise MisplacedError(
             f"stage {stage.name!r} trains {stage.student!r}, which is a baseline and learns "
@@ -224,6 +238,12 @@ def _check_delivery(recipe: Recipe, name: str) -> None:
     if name not in recipe.models:
         raise MisplacedError(
             f"deliver names {name!r}, which is no model; there are {', '.join(recipe.models)}",
+            *("deliver", name),
+        )
+    if isinstance(spec := recipe.models[name], MeanSpec):
+        raise MisplacedError(
+            f"deliver.{name} is a mean of {', '.join(spec.mean_of)}, which is for teaching; "
+            "deliver one of them, or a student of it",
             *("deliver", name),
         )
     root = recipe.root_spec(name)

@@ -16,7 +16,7 @@ from tfdistil.data.suggest import suggest
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.new_heads import with_crf
 from tfdistil.recipe.new_students import STUDENTS
-from tfdistil.recipe.schema.models import FineTuneSpec
+from tfdistil.recipe.schema.tuning import FineTuneSpec
 
 TEACHER = "bert-base-multilingual-cased"
 DEV, MOST_DEV = 200, 0.25

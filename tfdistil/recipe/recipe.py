@@ -17,14 +17,9 @@ from ruamel.yaml import YAML
 from tfdistil.recipe.checks import BASELINE, check_recipe
 from tfdistil.recipe.schema.data import DataSpec, TaskSpec
 from tfdistil.recipe.schema.delivery import BenchmarkSpec, DeliverSpec, ExportSpec
+from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
 from tfdistil.recipe.schema.graph import in_order
-from tfdistil.recipe.schema.models import (
-    BaselineSpec,
-    DerivedSpec,
-    EncoderSpec,
-    ModelSpec,
-    StudentSpec,
-)
+from tfdistil.recipe.schema.models import EncoderSpec, ModelSpec, StudentSpec
 from tfdistil.recipe.schema.parts import Name, Part, Seed
 from tfdistil.recipe.schema.stages import StageSpec
 
@@ -141,10 +136,21 @@ class Recipe(Part):
         if isinstance(spec, BaselineSpec):
             # Trained for as many updates, and fresh itself: it reads as the other does.
             return (spec.baseline_of, *self._read_by(self.lineage(spec.baseline_of)[-1]))
-        found = [spec.from_] if isinstance(spec, DerivedSpec) else []
-        found += self._read_by(name)
+        found = [*self.sources_of(name), *self._read_by(name)]
         found += [stage.teacher for stage in self.stages_of(name) if stage.teacher is not None]
         return tuple(dict.fromkeys(found))
+
+    def sources_of(self, name: str) -> tuple[str, ...]:
+        """The models whose weights a model begins with: one, or all that it is the mean of."""
+        spec = self.spec_of(name)
+        if isinstance(spec, DerivedSpec):
+            return (spec.from_,)
+        return tuple(spec.mean_of) if isinstance(spec, MeanSpec) else ()
+
+    def members_of(self, name: str) -> tuple[str, ...]:
+        """The models that a model is the mean of; else itself."""
+        spec = self.spec_of(name)
+        return tuple(spec.mean_of) if isinstance(spec, MeanSpec) else (name,)
 
     def _read_by(self, name: str) -> list[str]:
         """The encoder whose pieces a model may read, where there is one."""
@@ -209,6 +215,8 @@ class Recipe(Part):
     def root_spec(self, name: str) -> EncoderSpec | StudentSpec:
         """The entry that says what kind of network a model is."""
         spec = self.spec_of(self.lineage(name)[-1])
+        if isinstance(spec, MeanSpec):
+            return self.root_spec(spec.mean_of[0])
         return self.root_spec(spec.baseline_of) if isinstance(spec, BaselineSpec) else spec
 
     def seed_of(self, name: str) -> int:

@@ -5,30 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from tfdistil.recipe.schema.parts import (
-    MOST_UPDATES,
-    Float,
-    Name,
-    OpenPart,
-    Part,
-    Rows,
-    Seed,
-    Size,
-    Updates,
-    Whole,
-)
-from tfdistil.recipe.schema.stages import NoiseSpecs, Precision
+from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
+from tfdistil.recipe.schema.parts import Float, Name, OpenPart, Part, Seed, Size, Whole
+from tfdistil.recipe.schema.tuning import FineTune, FineTuneSpec, PretrainSpec
 
 MOST_LAYERS = 1000
 MOST_PIECES = 10**7
@@ -71,78 +52,7 @@ class HashingSpec(Part):
     eos: bool = Field(False, description="a token after the last word")
 
 
-AUTO_RATES = (1e-4, 3e-4, 1e-3)
-"""The peaks that ``fine_tune: auto`` tries."""
-
-_Rate = Annotated[Float, Field(gt=0)]
 _DropRate = Annotated[Float, Field(ge=0, lt=1)]
-
-
-def _rate_branch(value: Any) -> str | None:
-    if isinstance(value, list | tuple):
-        return "<pool>"
-    return "<one>" if isinstance(value, int | float) else None
-
-
-class FineTuneSpec(Part):
-    """How the teacher learns the task: cross-entropy on train until dev stops rising."""
-
-    learning_rate: Annotated[
-        Annotated[_Rate, Tag("<one>")]
-        | Annotated[tuple[_Rate, ...], Field(min_length=1), Tag("<pool>")],
-        Discriminator(
-            _rate_branch,
-            custom_error_type="learning_rate",
-            custom_error_message="Input should be a learning rate or a list of them",
-        ),
-    ] = Field(
-        (5e-4, 2e-4),
-        description="peak, of the heads; of a list, each is tried on a tenth of the budget, at "
-        "most 400 updates, and training continues with the best on dev (`fine_tune: auto`: 1e-4, "
-        "3e-4, 1e-3)",
-    )
-    layer_decay: Float = Field(0.8, gt=0, le=1, description="factor per layer from the top")
-    rates: dict[str, _Rate] = Field(
-        {}, description="layer group, or kind of head, to its own peak, as `rates` of an optimizer"
-    )
-    warmup: Whole = Field(100, ge=0, le=MOST_UPDATES, description="updates spent rising")
-    updates: Updates = Field(
-        6000, description="optimizer steps at the most, of the rate that is used"
-    )
-    epochs: Updates | None = Field(None, description="passes over train at the most; none: any")
-    minutes: Float | None = Field(None, gt=0, description="at the most; none: any")
-    patience: Updates | None = Field(
-        3, description="checks of dev without a rise until the rate falls; none: never early"
-    )
-    cool_down: Float = Field(
-        0.5, ge=0, le=1, description="updates spent falling to 0, as a share of those before"
-    )
-    weight_decay: Float = Field(0.01, ge=0, description="decoupled, kernels only")
-    batch_size: Rows = Field(32, description="rows in a step")
-    noise: NoiseSpecs = Field(
-        [], description="what changes the batches, as in a stage, such as `word_dropout`"
-    )
-    precision: Precision = Field("float32", description="as of a stage")
-
-    @property
-    def peaks(self) -> tuple[float, ...]:
-        """The learning rates to try."""
-        rate = self.learning_rate
-        return rate if isinstance(rate, tuple) else (rate,)
-
-    def budget(self, steps: int) -> int:
-        """Updates at the most where a pass over train has so many."""
-        return self.updates if self.epochs is None else min(self.updates, self.epochs * steps)
-
-
-class PretrainSpec(Part):
-    """Masked-language pre-training on the sentences of train and transfer, without labels."""
-
-    updates: Updates = Field(2000, description="optimizer steps")
-    learning_rate: Float = Field(1e-3, gt=0, description="peak")
-    batch_size: Rows = Field(64, description="rows in a step")
-    probability: Float = Field(0.15, gt=0, lt=1, description="share of the pieces that is masked")
-    precision: Precision = Field("float32", description="as of a stage")
 
 
 class ScratchSpec(Part):
@@ -161,30 +71,6 @@ class ScratchSpec(Part):
         if self.hidden_dim % self.heads:
             raise ValueError(f"hidden_dim {self.hidden_dim} is not divisible by {self.heads} heads")
         return self
-
-
-def _auto(_: str) -> FineTuneSpec:
-    return FineTuneSpec(learning_rate=AUTO_RATES)
-
-
-def _fine_tune_branch(value: Any) -> str | None:
-    if value is False:
-        return "<false>"
-    if value == "auto":
-        return "<auto>"
-    return "<mapping>" if isinstance(value, Mapping | FineTuneSpec) else None
-
-
-FineTune = Annotated[
-    Annotated[FineTuneSpec, Tag("<mapping>")]
-    | Annotated[FineTuneSpec, BeforeValidator(_auto), Tag("<auto>")]
-    | Annotated[Literal[False], Tag("<false>")],
-    Discriminator(
-        _fine_tune_branch,
-        custom_error_type="fine_tune",
-        custom_error_message="Input should be a mapping, auto or false",
-    ),
-]
 
 
 class HeadPart(OpenPart):
@@ -286,52 +172,6 @@ class TokenizerSpec(Part):
     lowercase: bool = Field(False, description="fold case")
 
 
-class BaselineSpec(Part):
-    """Another model once more, trained on the labels alone: what distillation is measured against.
-
-    Same seed, initial weights, layer groups and number of updates.
-    """
-
-    baseline_of: Name = Field(description="the model that stages train")
-
-    @property
-    def origin(self) -> str:
-        """The key that says where it comes from."""
-        return "baseline_of"
-
-
-class TransformSpec(OpenPart):
-    """A change of a model. Keys beyond the named one are options of the transform."""
-
-    kind: str = Field(description="a registered transform")
-
-
-class DerivedSpec(Part):
-    """A model that begins as another one, once that is trained."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
-
-    from_: Name = Field(alias="from", description="the model whose weights it begins with")
-    apply: list[TransformSpec] = Field(
-        [], description="what is changed, in order; a bare word is a transform's kind"
-    )
-    fine_tune: FineTune = Field(
-        False, description="train it on the labels until dev stops rising, before its stages"
-    )
-
-    @field_validator("apply", mode="before")
-    @classmethod
-    def _bare_words(cls, value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            return value
-        return [{"kind": item} if isinstance(item, str) else item for item in value]
-
-    @property
-    def origin(self) -> str:
-        """The key that says where it comes from."""
-        return "from"
-
-
 class StudentSpec(OpenPart):
     """A small model. Keys beyond the named ones are arguments of the student's constructor."""
 
@@ -359,7 +199,7 @@ class StudentSpec(OpenPart):
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
-        if others := self.options.keys() & {"from", "apply", "baseline_of"}:
+        if others := self.options.keys() & {"from", "apply", "baseline_of", "mean_of"}:
             raise ValueError(f"an entry has kind: or {min(others)}:, not both")
         if self.projection_activation == "linear" and not self.projection:
             raise ValueError("projection_activation: linear needs projection: true")
@@ -378,19 +218,27 @@ class StudentSpec(OpenPart):
         return "dynamic" if self.kind in WITH_ATTENTION else "int8"
 
 
-def _model_kind(value: Any) -> str:
-    if isinstance(value, BaseModel):
-        kinds = {StudentSpec: "<student>", DerivedSpec: "<derived>", BaselineSpec: "<baseline>"}
-        return kinds.get(type(value), "<encoder>")
-    keys = value if isinstance(value, Mapping) else {}
-    kinds_by_key = {"kind": "<student>", "from": "<derived>", "baseline_of": "<baseline>"}
-    return next((kind for key, kind in kinds_by_key.items() if key in keys), "<encoder>")
+_ENTRIES: dict[str, type[BaseModel]] = {
+    "kind": StudentSpec,
+    "from": DerivedSpec,
+    "baseline_of": BaselineSpec,
+    "mean_of": MeanSpec,
+}
+"""By the key that tells; any other entry is an encoder."""
+
+
+def _model_branch(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"<{next((key for key in _ENTRIES if key in value), 'encoder')}>"
+    told = (key for key, spec in _ENTRIES.items() if isinstance(value, spec))
+    return f"<{next(told, 'encoder')}>"
 
 
 ModelSpec = Annotated[
     Annotated[EncoderSpec, Tag("<encoder>")]
-    | Annotated[StudentSpec, Tag("<student>")]
-    | Annotated[DerivedSpec, Tag("<derived>")]
-    | Annotated[BaselineSpec, Tag("<baseline>")],
-    Discriminator(_model_kind),
+    | Annotated[StudentSpec, Tag("<kind>")]
+    | Annotated[DerivedSpec, Tag("<from>")]
+    | Annotated[BaselineSpec, Tag("<baseline_of>")]
+    | Annotated[MeanSpec, Tag("<mean_of>")],
+    Discriminator(_model_branch),
 ]
