@@ -271,8 +271,9 @@ def featurizer_at_length(featurizer: Featurizer, length: int) -> Featurizer:
     Raises:
         ExportError: a length that leaves no room for words.
     """
-    settings = featurizer.to_json() | {"max_length": length}
-    if settings.get("overlap") is not None:
+    before = featurizer.to_json()
+    settings = before | {"max_length": length}
+    if settings.get("overlap") is not None and length < before["max_length"]:
         settings["overlap"] = min(settings["overlap"], max(0, length - 2) // 4)
     try:
         return featurizer_from_assets(settings, featurizer.to_assets())

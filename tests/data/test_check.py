@@ -59,6 +59,22 @@ def test_the_text_shows_it_all(tmp_path: Path):
     assert all(len(line) == len(line.rstrip()) for line in text.splitlines())
 
 
+def test_what_a_tokenizer_loses_is_noted():
+    """Letters are pieces here, and `?` stands for what is unknown; a window holds 3 more."""
+    pairs = [("ab", "cd"), ("a?", "b"), ("abcd", "efg"), ("a", "b")]
+    train = ReadResult(tuple(Example((a,), label="x", second=(b,)) for a, b in pairs))
+    report = check(train, tokenize=list, unknown="?", longest=3 + 4)
+    (split,) = report.splits
+    assert (split.unknown, split.cut) == (1 / 8, 1 / 4)
+    text = report.to_text()
+    assert "train: 12 % of the words have a part that the teacher's tokenizer does not know" in text
+    assert "train: 25 % of the pairs are longer than the teacher's max_length" in text
+    (split,) = check(train, tokenize=list).splits
+    assert (split.unknown, split.cut) == (None, None)
+    single = ReadResult((Example(("abcdefgh",), label="x"),))
+    assert check(single, tokenize=list, longest=5).splits[0].cut is None
+
+
 def test_clean_data_is_ok(tmp_path: Path):
     train = _conll(tmp_path / "train", "a/B-X", "b/O")
     report = check(train, _conll(tmp_path / "dev", "c/B-X"))

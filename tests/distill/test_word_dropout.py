@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.word_dropout import Letters, strange, word_dropout
+from tfdistil.distill.word_dropout import Letters, strange, unseen, word_dropout
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 from tfdistil.text.projection.tokens import capitals
@@ -151,6 +151,24 @@ def test_a_strange_word_has_the_capitals_of_the_old_one(word, seed):
             assert (c != c.lower()) == (old != old.lower())
         else:
             assert c == old
+
+
+@pytest.mark.parametrize("words", ["東 京 点 上 は", "Bob", "aaa I", "A b C d", "UN EU"])
+def test_a_word_that_the_batch_has_not(words):
+    """Where words are single characters nearly all that are drawn are words."""
+    flat = words.split()
+    letters, seen = Letters.of(flat), {word.lower() for word in flat}
+    for seed in range(20):
+        for word in flat:
+            new = unseen(word, seen, letters, np.random.default_rng(seed))
+            assert new.lower() not in seen
+            assert len(new) in (len(word), len(word) + 1)
+            np.testing.assert_array_equal(capitals([new]), capitals([word]))
+
+
+def test_a_word_without_letters_stays():
+    assert unseen("12-3", {"12-3"}, Letters(["e"], []), np.random.default_rng(0)) == "12-3"
+    assert Letters.of(["İstanbul"]).cased == [*"stanbul"]
 
 
 @pytest.mark.parametrize("word", ["12-3", "İ", "Ⓐ"])

@@ -15,6 +15,7 @@ from tfdistil.exporting import export_student
 from tfdistil.exporting.exporter import calibration_rows, featurizer_at_length
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.runtime import Runtime
+from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
 
 LENGTH = 16
 
@@ -187,6 +188,18 @@ def test_featurizer_at_length_keeps_the_rest(trained):
     (whole,) = trained.featurizer.encode(words[:4])
     (same,) = short.encode(words[:4])
     np.testing.assert_array_equal(whole.inputs["input_ids"], same.inputs["input_ids"])
+
+
+@pytest.mark.parametrize("length", [16, 32, 33, 34, 64])
+def test_a_file_of_the_same_length_cuts_long_texts_as_the_model_does(length):
+    spec = ProjectionSpec(families=(("murmur", 32),))
+    featurizer = ProjectionFeaturizer(spec, length)
+    same, words = featurizer_at_length(featurizer, length), ["a"] * (3 * length)
+    assert same.to_json() == featurizer.to_json()
+    assert [w.tokens.tolist() for w in same.encode(words)] == [
+        w.tokens.tolist() for w in featurizer.encode(words)
+    ]
+    assert featurizer_at_length(featurizer, 12).to_json()["overlap"] <= 3
 
 
 def test_calibration_rows_are_spread_and_padded(trained, monkeypatch):

@@ -239,6 +239,7 @@ def _add_set(command: argparse.ArgumentParser) -> None:
 def _init(arguments: argparse.Namespace) -> int:
     from tfdistil.errors import RecipeError
     from tfdistil.files import write_text
+    from tfdistil.printable import printable
     from tfdistil.recipe.new import TEACHER, new_recipe
     from tfdistil.recipe.new_students import SIZES
 
@@ -254,6 +255,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.teacher or TEACHER,
         arguments.student or SIZES[arguments.size],
         arguments.head,
+        tell=lambda line: print(printable(line)),
     )
     write_text(arguments.out, text)
     print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")

@@ -47,11 +47,20 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
         if name in results and (fault := _unfit(name, results[name].examples, recipe)) is not None:
             problems = (*results[name].problems, fault)
             results[name] = replace(results[name], problems=problems)
-    tokenize = _tokenizer(recipe, base) if with_teacher else None
+    tokenize, unknown, longest = _tokenizer(recipe, base) if with_teacher else (None, None, None)
     empty = ReadResult((), {}, ())
     train, dev, test, transfer = (results.get(name) for name in names)
     strict = recipe.data.unknown_labels == "error"
-    report = check(train or empty, dev, test, transfer, tokenize, unseen_is_error=strict)
+    report = check(
+        train or empty,
+        dev,
+        test,
+        transfer,
+        tokenize,
+        unseen_is_error=strict,
+        unknown=unknown,
+        longest=longest,
+    )
     report = replace(report, few=_few(recipe, results))
     if recipe.data.corpus is None:
         return report
@@ -98,12 +107,21 @@ def _unfit(name: str, examples: Sequence[Example], recipe: Recipe) -> DataError 
     return None
 
 
-def _tokenizer(recipe: Recipe, base: Path) -> Callable[[str], Sequence[Any]] | None:
-    checkpoints = (getattr(spec, "checkpoint", None) for spec in recipe.models.values())
-    checkpoint = next(filter(None, checkpoints), None)
-    if checkpoint is None:
-        return None
+def _tokenizer(
+    recipe: Recipe, base: Path
+) -> tuple[Callable[[str], Sequence[Any]] | None, int | None, int | None]:
+    """The first checkpoint's: words to pieces, the piece of what it does not know, its windows."""
+    specs = (spec for spec in recipe.models.values() if getattr(spec, "checkpoint", None))
+    spec: Any = next(specs, None)
+    if spec is None:
+        return None, None, None
     from tfdistil.encoders.tokenizer import load_tokenizer
 
-    tokenizer = load_tokenizer(beside(base, checkpoint))
-    return lambda word: tokenizer.encode(word, add_special_tokens=False).ids
+    tokenizer = load_tokenizer(beside(base, spec.checkpoint))
+    ids = (tokenizer.token_to_id(name) for name in ("[UNK]", "<unk>"))
+    unknown = next((found for found in ids if found is not None), None)
+    return (
+        lambda word: tokenizer.encode(word, add_special_tokens=False).ids,
+        unknown,
+        spec.max_length,
+    )

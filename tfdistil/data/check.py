@@ -15,6 +15,8 @@ from tfdistil.data.readers import ReadResult
 from tfdistil.data.splits import overlap, sentence_key
 
 Tokenize = Callable[[str], Sequence[Any]]
+NOTED = 0.01
+"""The least share of words or pairs that is worth a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class SplitReport:
         conflicts: duplicates whose tags or label differ from the first occurrence.
         fertility: sub-words per word, or None without a tokenizer.
         counts: what the readers repaired or left out.
+        unknown: share of the words with a part that the tokenizer does not know, or None.
+        cut: share of the pairs that are longer than a window, or None; single texts are not cut.
     """
 
     name: str
@@ -56,6 +60,8 @@ class SplitReport:
     conflicts: int
     fertility: float | None
     counts: dict[str, int]
+    unknown: float | None = None
+    cut: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,16 @@ class DataReport:
             notes += [f"{split.name}: {name} {n}" for name, n in split.counts.items()]
             if split.conflicts:
                 notes.append(f"{split.name}: {split.conflicts} duplicates have other labels")
+            if split.unknown is not None and split.unknown >= NOTED:
+                notes.append(
+                    f"{split.name}: {100 * split.unknown:.0f} % of the words have a part that the "
+                    "teacher's tokenizer does not know; it cannot tell such words apart"
+                )
+            if split.cut is not None and split.cut >= NOTED:
+                notes.append(
+                    f"{split.name}: {100 * split.cut:.0f} % of the pairs are longer than the "
+                    "teacher's max_length and lose their last words"
+                )
         for name, labels in self.unseen.items():
             means = "an error" if self.unseen_is_error else "a miss in every score"
             notes.append(f"{name}: not in train, each is {means}: {', '.join(labels)}")
@@ -128,6 +144,8 @@ def check(
     tokenize: Tokenize | None = None,
     *,
     unseen_is_error: bool = False,
+    unknown: Any = None,
+    longest: int | None = None,
 ) -> DataReport:
     """Look over the splits.
 
@@ -138,6 +156,8 @@ def check(
         transfer: the unlabelled text.
         tokenize: a word to its sub-words, for fertility.
         unseen_is_error: whether dev and test may have no labels that train has not.
+        unknown: the sub-word that stands for what the tokenizer does not know; None: there is none.
+        longest: sub-words of a window, special ones included; None: pairs are not measured.
     """
     given = [
         (name, result)
@@ -149,7 +169,7 @@ def check(
         )
         if result is not None
     ]
-    pieces = _Pieces(tokenize) if tokenize is not None else None
+    pieces = _Pieces(tokenize, unknown, longest) if tokenize is not None else None
     splits = tuple(_split(name, result, pieces) for name, result in given)
     unseen = {}
     for split in splits[1:]:
@@ -169,17 +189,33 @@ def check(
 class _Pieces:
     """Sub-words per word, each distinct word tokenized once."""
 
-    def __init__(self, tokenize: Tokenize):
-        self.tokenize = tokenize
-        self.known: dict[str, int] = {}
+    def __init__(self, tokenize: Tokenize, unknown: Any = None, longest: int | None = None):
+        self.tokenize, self.unknown, self.longest = tokenize, unknown, longest
+        self.known: dict[str, tuple[int, bool]] = {}
+
+    def of(self, word: str) -> tuple[int, bool]:
+        """How many sub-words a word has, and whether one of them is the unknown one."""
+        if word not in self.known:
+            pieces = self.tokenize(word)
+            self.known[word] = len(pieces), self.unknown is not None and self.unknown in pieces
+        return self.known[word]
 
     def fertility(self, words: Counter[str]) -> float | None:
-        total = 0
-        for word, count in words.items():
-            if word not in self.known:
-                self.known[word] = len(self.tokenize(word))
-            total += count * self.known[word]
+        total = sum(count * self.of(word)[0] for word, count in words.items())
         return total / words.total() if words else None
+
+    def unknown_share(self, words: Counter[str]) -> float | None:
+        if self.unknown is None or not words:
+            return None
+        return sum(count * self.of(word)[1] for word, count in words.items()) / words.total()
+
+    def cut_share(self, examples: Sequence[Example]) -> float | None:
+        """Of pairs, in windows with a sub-word at each end and one between the texts."""
+        pairs = [e for e in examples if e.second is not None]
+        if self.longest is None or not pairs:
+            return None
+        sizes = [sum(self.of(word)[0] for word in (*e.words, *(e.second or ()))) for e in pairs]
+        return sum(size + 3 > self.longest for size in sizes) / len(pairs)
 
 
 def count_text(
@@ -237,6 +273,8 @@ def _split(name: str, result: ReadResult, pieces: _Pieces | None) -> SplitReport
         conflicts=conflicts,
         fertility=None if pieces is None else pieces.fertility(words),
         counts=result.counts,
+        unknown=None if pieces is None else pieces.unknown_share(words),
+        cut=None if pieces is None else pieces.cut_share(examples),
     )
 
 

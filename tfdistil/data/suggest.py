@@ -22,9 +22,15 @@ from tfdistil.printable import shown
 _ROWS = 2000
 _ID = re.compile(r"\d+(?:[-.]\d+)?")
 # Names that columns often have.
-TEXT = ("text", "sentence", "utterance", "query", "comment", "premise", "sentence1", "question1")
-SECOND = ("second", "hypothesis", "sentence2", "question2", "text2")
-LABEL = ("label", "intent", "class", "category", "sentiment", "gold_label")
+TEXT = (
+    *("text", "sentence", "utterance", "query", "comment", "review", "message", "content", "tweet"),
+    *("premise", "sentence1", "question1", "text1", "text_a", "question"),
+)
+SECOND = ("second", "hypothesis", "sentence2", "question2", "text2", "text_b", "answer")
+LABEL = (
+    *("label", "intent", "class", "category", "sentiment", "gold_label"),
+    *("polarity", "stars", "rating", "is_duplicate"),
+)
 
 
 def suggest(path: str | Path) -> Source:
@@ -120,18 +126,34 @@ def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     except csv.Error:
         rows = [line.split(separator) for line in lines]
     names = rows[0]
-    if any(name in (*TEXT, *LABEL) for name in names):
+    if any(_folded(name) in (*TEXT, *LABEL) for name in names):
         return _by_name(path, names)
     if {len(row) for row in rows} == {2}:
         kinds = [len({row[at] for row in rows}) for at in (0, 1)]
         label = int(kinds[1] <= kinds[0])
-        return {"text": 1 - label, "label": label}
+        found: dict[str, Any] = {"text": 1 - label, "label": label}
+        if _is_header(names, [row[label] for row in rows], label):
+            return {option: names[at] for option, at in found.items()}
+        return found
     raise DataError(f"set `text` and `label` to columns; the first row is {shown(names)}", path)
 
 
+def _is_header(first: Sequence[str], labels: Sequence[str], at: int) -> bool:
+    """Whether the first row names the columns: two words, and no label of any other row."""
+    others = labels[1:]
+    is_named = len(first[1 - at].split()) == 1 == len(first[at].split())
+    repeat = len(others) > 1 and 2 * len({*others}) <= len(others)
+    return is_named and repeat and first[at] not in others
+
+
+def _folded(name: str) -> str:
+    return name.strip().lower()
+
+
 def _by_name(path: Path, names: Sequence[str]) -> dict[str, Any]:
+    own = {_folded(name): name for name in names}
     found = {
-        option: next((name for name in known if name in names), None)
+        option: next((own[name] for name in known if name in own), None)
         for option, known in (("text", TEXT), ("second", SECOND), ("label", LABEL))
     }
     if found["text"] is None or found["label"] is None:

@@ -148,7 +148,9 @@ class LiveSignals:
     ) -> dict[str, np.ndarray]:
         """See `TeacherSignals.batch`."""
         examples = list(dict.fromkeys(int(rows.example[row]) for row in chosen))
-        _check_tokens("live signals", self.rows.token_counts[examples], rows.token_counts[examples])
+        if any(self.reader.per_token.values()):
+            counts = (of.token_counts[examples] for of in (self.rows, rows))
+            _check_tokens("live signals", *counts)
         mine = [row for example in examples for row in self._rows_of[example]]
         place = {row: i for i, row in enumerate(mine)}
         output = self.reader.batch(self.rows.inputs(mine))
@@ -235,8 +237,8 @@ def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
     """Open what `store_signals` wrote, memory-mapped, for these student rows.
 
     Raises:
-        RunError: the files are damaged, or the teacher scored other tokens than the student does
-            (alignment ``x`` needs one tokenizer for both).
+        RunError: the files are damaged, or there are signals of tokens and the teacher scored
+            others than the student does (alignment ``x`` needs one tokenizer for both).
     """
     try:
         facts = json.loads((folder / "signals.json").read_text())
@@ -246,8 +248,9 @@ def load_signals(folder: Path, rows: TextRows) -> StoredSignals:
         raise RunError(
             f"{folder}: damaged cache of teacher signals ({error}); remove the folder and run again"
         ) from None
-    _check_tokens(folder, np.diff(offsets), rows.token_counts)
     token_level = {name: fact for name, fact in facts.items() if fact is not None}
+    if any(token_level.values()):  # those of whole texts do not care how much of them was read
+        _check_tokens(folder, np.diff(offsets), rows.token_counts)
     of_model = {name: arrays.pop(name) for name in facts.keys() - token_level.keys()}
     return StoredSignals(arrays, offsets, token_level, of_model)
 

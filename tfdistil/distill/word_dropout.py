@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -23,11 +23,22 @@ class Letters:
     @classmethod
     def of(cls, words: Iterable[str]) -> Letters:
         """Those of words, but for the few, such as the Turkish İ, that change with their case."""
-        found = [c.lower() for word in words for c in word if c.isalpha()]
+        found = [c.lower() for word in words for c in word if _is_plain(c)]
         return cls(
-            [c for c in found if c != c.upper() and c.upper().lower() == c],
+            [c for c in found if c != c.upper()],
             [c for c in found if c == c.upper()],
         )
+
+
+def _is_plain(c: str) -> bool:
+    """Whether a character is a letter whose cases are one character each and lead to each other."""
+    lower, upper = c.lower(), c.upper()
+    there_and_back = upper.lower() == lower and lower.upper() == upper
+    return c.isalpha() and len(lower) == len(upper) == 1 and c in (lower, upper) and there_and_back
+
+
+TRIES = 4
+"""Draws of a word that nobody has seen before it becomes a letter longer."""
 
 
 Words = Sequence[Sequence[str]]
@@ -54,7 +65,7 @@ def word_dropout(
         texts: not read.
         probability: of each word to be hidden.
         hides: ``words``: all that the student reads of them. ``letters``: the hashes become those
-            of `strange`, a word that nobody has seen, with the same capitals; the hash of such a
+            of a word that the batch has not, with the same capitals (`unseen`); the hash of such a
             word is no zero, but noise, above which a student has to hear its capitals. ``pieces``:
             hashes stay as they are.
 
@@ -93,8 +104,8 @@ def word_dropout(
         if hashed:
             changed["fingerprint"] = fingerprint = batch["fingerprint"].copy()
             if hides == "letters":
-                letters = Letters.of(flat)
-                others = [strange(flat[i], letters, generator) for i in np.flatnonzero(struck)]
+                letters, seen = Letters.of(flat), {word.lower() for word in flat}
+                others = [unseen(flat[i], seen, letters, generator) for i in np.flatnonzero(struck)]
                 number = np.cumsum(struck) - 1
                 fingerprint[hidden] = featurizer.hashes(others)[number[owner[hidden]]]
             else:
@@ -102,6 +113,20 @@ def word_dropout(
         return changed
 
     return transform
+
+
+def unseen(
+    word: str, seen: Container[str], letters: Letters, generator: np.random.Generator
+) -> str:
+    """A `strange` word that is none of those seen, in lower case; of a few letters, one longer.
+
+    Where words are single characters, as in Chinese, nearly all that are drawn are words.
+    """
+    for _ in range(TRIES):
+        made = strange(word, letters, generator)
+        if made.lower() not in seen:
+            return made
+    return made + "".join([c for c in made if _is_plain(c)][-1:])
 
 
 def strange(word: str, letters: Letters, generator: np.random.Generator) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import check_table
-from tfdistil.models.origins import checked_heads, resolved
+from tfdistil.models.origins import checked_heads, hashed_arguments, resolved
 from tfdistil.models.record import ModelRecord
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
@@ -35,7 +36,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
     task = TASKS[recipe.task.kind].from_examples([example], **recipe.task.options)
     for name, spec in recipe.models.items():
         if isinstance(spec, EncoderSpec):
-            checked_heads(name, spec, task)
+            hashed_arguments(name, spec, checked_heads(name, spec, task))
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, hidden_dim=2, heads=1, intermediate_dim=2, vocabulary=100)
     small = plain_students(recipe)
@@ -48,7 +49,19 @@ def check_models(recipe: Recipe, base: Path) -> None:
     small = small.model_copy(update={"models": {**small.models, **toys}})
     models = Models(small, corpus, base)
     for name in students:
-        models[name]
+        _check_length(recipe, name, models[name].model)
+
+
+def _check_length(recipe: Recipe, name: str, model: Any) -> None:
+    """A file that is asked for has rows that the model can read."""
+    spec = recipe.deliveries.get(name)
+    length = recipe.export_of(name).length
+    if spec is None or spec.tflite is False or length is None:
+        return
+    try:
+        model.input_specs(length, 1)
+    except ValueError as error:
+        raise RecipeError(f"export.length is {length}, for models.{name}: {error}") from None
 
 
 def check_tables(recipe: Recipe, models: Mapping[str, ModelRecord], base: Path) -> None:

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
+from tfdistil.errors import RecipeError
 from tfdistil.recipe.schema.models import EmbeddingSpec, HashingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
@@ -118,6 +119,8 @@ def piece_inputs(
     )
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
     if spec.options.get(HASHED) is None:
+        if HASHED not in spec.options and spec.hashing != HashingSpec():
+            raise ValueError(f"hashing needs {HASHED}, without which no hashes are read")
         return StudentInputs(own_featurizer, arguments, table, facts)
     projection = projection_of(spec.hashing)
     both = HashedSubwordFeaturizer(own_featurizer, projection)
@@ -174,15 +177,22 @@ def projection_inputs(
 
 
 def projection_of(keys: HashingSpec) -> ProjectionSpec:
-    """What ``hashing`` of an entry says."""
-    return ProjectionSpec(
-        families=tuple(keys.families.items()),
-        map=keys.map,
-        normalization=keys.normalization,
-        lowercase=keys.lowercase,
-        capitalization=keys.capitalization,
-        eos=keys.eos,
-    )
+    """What ``hashing`` of an entry says.
+
+    Raises:
+        ValueError: families or a map that there are not.
+    """
+    try:
+        return ProjectionSpec(
+            families=tuple(keys.families.items()),
+            map=keys.map,
+            normalization=keys.normalization,
+            lowercase=keys.lowercase,
+            capitalization=keys.capitalization,
+            eos=keys.eos,
+        )
+    except RecipeError as error:
+        raise ValueError(f"hashing: {error}") from None
 
 
 def features_of(projection: ProjectionSpec) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
     heads = checked_heads(name, spec, task)
     source = beside(models.base, spec.checkpoint)
     seed = models.recipe.seed_of(name)
-    hashed = _hashed(name, spec, heads)
+    hashed = hashed_arguments(name, spec, heads)
     if hashed:
         _check_hashing(name, spec, resolve_checkpoint(source))
     model = load_encoder(
@@ -78,7 +78,7 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
-        **_hashed(name, spec, heads),
+        **hashed_arguments(name, spec, heads),
         seed=models.recipe.seed_of(name),
     )
     return _encoder(model, tokenizer, {}, spec, models)
@@ -125,11 +125,12 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
     return heads
 
 
-def _hashed(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:
+def hashed_arguments(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:
     """What the constructor of an encoder has to know of the hashes that it reads.
 
     Raises:
-        RecipeError: a head that scores masked pieces, which the hashes of their words would tell.
+        RecipeError: a head that scores masked pieces, which the hashes of their words would tell,
+            or hashes that there are not.
     """
     if spec.hashed_dim is None:
         return {}
@@ -138,7 +139,10 @@ def _hashed(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:
             f"models.{name}: hashed_dim does not go with the masked-language head "
             f"{masked[0]}, since the hashes of a word tell which pieces of it are masked"
         )
-    return {"hashed_dim": spec.hashed_dim, **features_of(projection_of(spec.hashing))}
+    try:
+        return {"hashed_dim": spec.hashed_dim, **features_of(projection_of(spec.hashing))}
+    except ValueError as error:
+        raise RecipeError(f"models.{name}: {error}") from None
 
 
 def _check_hashing(name: str, spec: EncoderSpec, folder: Path) -> None:

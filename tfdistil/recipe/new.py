@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from tfdistil.data.source import Source, load
-from tfdistil.data.suggest import suggest
+from tfdistil.errors import RecipeError
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.new_data import dev_share, find_data
 from tfdistil.recipe.new_heads import with_crf
 from tfdistil.recipe.new_students import STUDENTS
 from tfdistil.recipe.schema.tuning import FineTuneSpec
 
 TEACHER = "bert-base-multilingual-cased"
-DEV, MOST_DEV = 200, 0.25
-"""Sentences to select on where there is no dev file, and the share of train they may be at most: a
-few dozen cannot tell a better model from luck."""
-
 COMMENTS = {
     "name": "title of the report",
     "task": "tags | intent_slots | classes | pair",
@@ -37,38 +33,6 @@ COMMENTS = {
 }
 
 
-def _line(found: Source, recipe_folder: Path) -> dict[str, Any]:
-    path = os.path.relpath(found.path, recipe_folder)
-    line: dict[str, Any] = {"path": path, "format": found.format}
-    if found.options:
-        line["options"] = dict(found.options)
-    if found.scheme != "iob2":
-        line["scheme"] = found.scheme
-    if found.repair:
-        line["repair"] = found.repair
-    return line
-
-
-def _suggested(path: Path, labelled: bool) -> Source:
-    """What is most likely meant by a file; ``labelled``: texts have labels that are wanted."""
-    found = suggest(path.resolve())
-    if labelled:
-        return found
-    options = {name: at for name, at in found.options.items() if name != "label_comment"}
-    return replace(found, options=options)
-
-
-def _mended(source: Source) -> tuple[Source, int]:
-    """The source, with a repair of its tags where that makes sentences readable, and how many."""
-    found = load([source], errors="collect")
-    if found.problems:
-        repaired = replace(source, repair="iob2")
-        again = load([repaired], errors="collect")
-        if len(again.problems) < len(found.problems):
-            return repaired, len(again.examples)
-    return source, len(found.examples)
-
-
 def new_recipe(
     task: str,
     out: Path,
@@ -79,6 +43,7 @@ def new_recipe(
     teacher: str = TEACHER,
     student: str = "bilstm",
     head: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> str:
     """The text of a recipe for these files, checked to be valid.
 
@@ -92,33 +57,37 @@ def new_recipe(
         teacher: a Hugging Face folder or hub id.
         student: one of `STUDENTS`.
         head: ``linear`` or ``crf``; None: what the student is best with in this task.
+        tell: called with a line about each file, how it will be read.
 
     Raises:
-        DataError: a file whose format or columns cannot be told.
-        RecipeError: a CRF for a task without labels of words.
+        DataError: a file whose format or columns cannot be told, or that has not what the task
+            learns from.
+        RecipeError: a CRF for a task without labels of words, or a teacher's folder that there is
+            not.
     """
     folder = out.resolve().parent
     paths = {"train": train, "dev": dev, "test": test, "transfer": transfer}
-    found = {
-        name: _mended(_suggested(path, labelled=task != "tags" and name != "transfer"))
-        for name, path in paths.items()
-        if path is not None
-    }
-    data = CommentedMap({name: [_line(source, folder)] for name, (source, _) in found.items()})
-    sentences = found["train"][1]
+    found = {n: find_data(n, path, task) for n, path in paths.items() if path is not None}
+    for one in found.values():
+        tell(one.told())
+    data = CommentedMap({name: [one.line(folder)] for name, one in found.items()})
+    sentences = len(found["train"].examples)
     if dev is None:
-        data["dev_fraction"] = round(min(max(0.1, DEV / max(1, sentences)), MOST_DEV), 2)
+        data["dev_fraction"] = dev_share(found["train"], task)
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)
+    elif teacher.startswith((".", "/", "~")):
+        raise RecipeError(f"--teacher {teacher}: there is no such folder")
     pool = ["train"]
-    if task in ("tags", "intent_slots"):
+    labels_words = task == "tags" and found["train"].labels_words
+    if task in ("tags", "intent_slots") and not labels_words:
         data["augment"] = {"kind": "slot_substitution", "times": 2}
         sentences *= 3
         pool.append("augmented")
     if transfer is not None:
         pool.append("transfer")
-        sentences += found["transfer"][1]
+        sentences += len(found["transfer"].examples)
     tuning = FineTuneSpec()
     models: dict[str, Any] = {
         "teacher": {
@@ -132,7 +101,7 @@ def new_recipe(
         models, stages = with_crf(task, models, stages)
     tree = CommentedMap(
         name=out.stem,
-        task=task,
+        task={"kind": "tags", "scheme": "words"} if labels_words else task,
         data=data,
         models=models,
         distill=stages,

@@ -152,6 +152,8 @@ class EncoderSpec(Part):
     def _one_origin(self) -> EncoderSpec:
         if (self.checkpoint is None) == (self.scratch is None):
             raise ValueError("give either checkpoint: or scratch:, not both and not neither")
+        if self.hashing != HashingSpec() and "hashed_dim" not in self.model_fields_set:
+            raise ValueError("hashing needs hashed_dim, without which no hashes are read")
         return self
 
     @property
