@@ -70,7 +70,7 @@ class Found:
         options = [f"{key}: {value}" for key, value in found.options.items()]
         options += [f"scheme: {found.scheme}"] if found.scheme != "iob2" else []
         options += [f"repair: {found.repair}"] if found.repair else []
-        told = f"{self.name}: {found.path.name} is {found.format}"
+        told = f"{self.name}: {Path(found.path).name} is {found.format}"
         told += f" ({', '.join(options)})" if options else ""
         told += f", {len(self.examples):,} texts"
         lines = "line" if self.broken == 1 else "lines"
