@@ -245,6 +245,7 @@ def _init(arguments: argparse.Namespace) -> int:
 
     if arguments.out.exists():
         raise RecipeError(f"{arguments.out} exists already; give another name or remove it")
+    told: list[str] = []
     text = new_recipe(
         arguments.task,
         arguments.out,
@@ -255,9 +256,10 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.teacher or TEACHER,
         arguments.student or SIZES[arguments.size],
         arguments.head,
-        tell=lambda line: print(printable(line)),
+        tell=told.append,
     )
     write_text(arguments.out, text)
+    print(*map(printable, told), sep="\n")
     print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")
     return 0
 
