@@ -66,7 +66,8 @@ def ended(folder) -> tuple[Path, str]:
         for word in (f"--{name}", str(folder / "intent_slots" / f"{name}.jsonl"))
     ]
     recipe, out = str(folder / "mine.yaml"), folder / "run"
-    assert main(["init", "--task", "intent_slots", "--head", "linear", *files, recipe]) == 0
+    options = ["--task", "intent_slots", "--student", "bilstm", "--head", "linear"]
+    assert main(["init", *options, *files, recipe]) == 0
     told = io.StringIO()
     with contextlib.redirect_stderr(told):
         assert main(["run", recipe, "--out", str(out), *ended_sets()]) == 0

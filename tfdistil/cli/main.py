@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         "--head",
         choices=("linear", "crf"),
         help="crf: label paths instead of single labels, for tags and slots: docs/crf.md; "
-        "default: crf for the slots of a bilstm, else linear",
+        "default: crf for the slots of a bilstm or pqrnn_medium, else linear",
     )
     init.set_defaults(func=_init)
 
@@ -254,7 +254,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.test,
         arguments.transfer,
         arguments.teacher or TEACHER,
-        arguments.student or SIZES[arguments.size],
+        arguments.student or SIZES[arguments.task][arguments.size],
         arguments.head,
         tell=told.append,
     )

@@ -116,7 +116,9 @@ def dev_share(train: Found, task: str) -> float:
 
 def _suggested(name: str, path: Path, task: str) -> Source:
     if name == "transfer" and path.is_file() and guess_format(path) is None:
-        return Source(path.resolve(), "text")  # nothing but text is asked for
+        text = Source(path.resolve(), "text")  # nothing but text is asked for
+        load([text])
+        return text
     found = suggest(path.resolve())
     options = dict(found.options)
     if task == "tags" or name == "transfer":

@@ -97,12 +97,13 @@ def _shipped(base: str) -> dict[str, Any]:
     return tree
 
 
-def _hashing(base: str, says: str, stages: str) -> Student:
+def _hashing(base: str, says: str, stages: str, crf_in: frozenset[str] = frozenset()) -> Student:
     """The student of a shipped recipe that hashes words; what the comments say of its parts."""
     return Student(
         partial(_shipped_models, base),
         partial(_shipped_stages, base),
         {"models": says, "distill": stages},
+        crf_in,
     )
 
 
@@ -133,10 +134,22 @@ STUDENTS = {
         "first in float, then rounding as the file will",
     ),
     "pqrnn": _hashing("pqrnn", _PQRNN.format("2 MB"), _THREE_STAGES),
-    "pqrnn_medium": _hashing("pqrnn_medium", _PQRNN.format("1 MB"), _THREE_STAGES),
+    "pqrnn_medium": _hashing(
+        "pqrnn_medium",
+        _PQRNN.format("1 MB"),
+        _THREE_STAGES,
+        frozenset({"intent_slots"}),  # as it was measured on SNIPS (docs/results/pqrnn_snips.md)
+    ),
     "pqrnn_small": _hashing("pqrnn_small", _PQRNN.format("half a megabyte"), _THREE_STAGES),
 }
 
-SIZES = {"tiny": "pqrnn_small", "small": "pqrnn_medium", "medium": "bilstm"}
-"""Students by size: files of at most 0.6 and 1.2 MB, and of about 4: a table of word pieces grows
-with the text."""
+_HASHED = {"tiny": "pqrnn_small", "small": "pqrnn_medium"}
+_PIECES = _HASHED | {"medium": "bilstm"}
+SIZES: dict[str, dict[str, str]] = {
+    "tags": _PIECES,
+    "intent_slots": _HASHED | {"medium": "pqrnn"},  # docs/results/pqrnn_snips.md
+    "classes": _PIECES,
+    "pair": _PIECES,
+}
+"""By task, students by size: files of at most 0.6 and 1.2 MB, and of about 4 at the most, as a
+table of word pieces grows with the text."""
