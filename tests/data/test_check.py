@@ -59,6 +59,18 @@ def test_the_text_shows_it_all(tmp_path: Path):
     assert all(len(line) == len(line.rstrip()) for line in text.splitlines())
 
 
+def test_a_text_is_shown_as_it_was_read(tmp_path: Path):
+    """A digit that belongs to the label, a text in the wrong column: seen at once."""
+    train = _conll(tmp_path / "train", "ok/O", "Ada0/B-PER in1/O Bonn2/B-LOC", "x/O")
+    pair = ReadResult((Example(("a", "\x1b[2J"), label="yes", second=("b",) * 500),))
+    assert "  train: Ada0/B-PER in1 Bonn2/B-LOC\n" in check(train).to_text()
+    (shown,) = [line for line in check(pair).to_text().splitlines() if "train: a" in line]
+    assert shown.startswith("  train: a \\x1b[2J | b b")
+    assert shown.endswith("→ yes")
+    assert len(shown) < 260
+    assert "as it was read" not in check(ReadResult(())).to_text()
+
+
 def test_what_a_tokenizer_loses_is_noted():
     """Letters are pieces here, and `?` stands for what is unknown; a window holds 3 more."""
     pairs = [("ab", "cd"), ("a?", "b"), ("abcd", "efg"), ("a", "b")]

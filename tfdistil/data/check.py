@@ -13,8 +13,11 @@ from typing import Any
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.splits import overlap, sentence_key
+from tfdistil.printable import one_line, shortened
 
 Tokenize = Callable[[str], Sequence[Any]]
+SAMPLE = 160
+"""Characters of a text that is shown."""
 NOTED = 0.01
 """The least share of words or pairs that is worth a note."""
 
@@ -47,6 +50,7 @@ class SplitReport:
         counts: what the readers repaired or left out.
         unknown: share of the words with a part that the tokenizer does not know, or None.
         cut: share of the pairs that are longer than a window, or None; single texts are not cut.
+        sample: a text as it was read, one with a span where there is one.
     """
 
     name: str
@@ -62,6 +66,7 @@ class SplitReport:
     counts: dict[str, int]
     unknown: float | None = None
     cut: float | None = None
+    sample: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,8 @@ class DataReport:
             table = _frequencies(title, attribute, self.splits, max_labels)
             if table:
                 blocks.append(table)
+        if samples := [f"  {split.name}: {split.sample}" for split in self.splits if split.sample]:
+            blocks.append("a text of each, as it was read\n" + "\n".join(samples))
         notes = []
         for split in self.splits:
             notes += [f"{split.name}: {name} {n}" for name, n in split.counts.items()]
@@ -275,7 +282,21 @@ def _split(name: str, result: ReadResult, pieces: _Pieces | None) -> SplitReport
         counts=result.counts,
         unknown=None if pieces is None else pieces.unknown_share(words),
         cut=None if pieces is None else pieces.cut_share(examples),
+        sample=_sample(examples),
     )
+
+
+def _sample(examples: Sequence[Example]) -> str:
+    with_span = (e for e in examples if any(tag != "O" for tag in e.tags or ()))
+    example = next(with_span, next(iter(examples), None))
+    if example is None:
+        return ""
+    tags = example.tags or ("O",) * len(example.words)
+    words = zip(example.words, tags, strict=True)
+    shown = [" ".join(word if tag == "O" else f"{word}/{tag}" for word, tag in words)]
+    shown += [] if example.second is None else ["|", " ".join(example.second)]
+    shown = [shortened(part, SAMPLE) for part in shown]
+    return one_line(" ".join([*shown, *([] if example.label is None else ["→", example.label])]))
 
 
 def _ranked(values: Iterable[str]) -> dict[str, int]:
