@@ -124,13 +124,11 @@ def test_signals_of_other_units_are_refused(teacher, examples, make_featurizer, 
 
 
 def test_signals_of_whole_texts_do_not_care_which_tokens_were_read(
-    teacher, examples, make_featurizer, store
+    teacher, examples, make_rows, make_featurizer, store
 ):
     """A pair that is too long loses other words in the student than in the teacher."""
     rows = encode_rows(examples, make_featurizer("pieces", alignment="x"), None)
-    live = LiveSignals(
-        teacher.model, encode_rows(examples, make_featurizer("words"), None), ["pooled"]
-    )
+    live = LiveSignals(teacher.model, make_rows(examples, "words", 20), ["pooled"])
     inputs = rows.inputs([0, 1, 2, 3])
     stored = load_signals(store(names=("pooled",)), rows).batch(rows, [0, 1, 2, 3], inputs)
     found = live.batch(rows, [0, 1, 2, 3], inputs)
