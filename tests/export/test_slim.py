@@ -12,6 +12,9 @@ from tests.export.flatbuffers import converted
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.exporting.slim import slim
 
+# The converter calibrates with an interpreter that TensorFlow warns of, whichever test asks first.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 ROWS = np.random.default_rng(0).normal(size=(8, 6, 4)).astype(np.float32)
 
 
@@ -27,7 +30,6 @@ def flatbuffer(request, tmp_path_factory) -> bytes:
     return converted(model, {"online": 1, "again": 1}, folder, rows)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_nothing_a_runtime_reads_is_lost(flatbuffer):
     small = slim(flatbuffer)
     assert len(small) < len(flatbuffer)
