@@ -114,9 +114,9 @@ def test_transfer_needs_no_labels_but_pairs_for_pairs(file):
 def test_dev_of_tags_has_spans_enough(file):
     """A tenth of the sentences has a tenth of the spans, and few have any."""
     rows = "in O\nRome B-LOC\n\n" * 1000 + "nothing O\nhere O\n\n" * 4000
-    assert dev_share(find_data("train", file("a.conll", rows), "tags"), "tags") == 0.24
+    assert dev_share(find_data("train", file("a.conll", rows), "tags")) == 0.24
     dense = find_data("train", file("b.conll", "in O\nRome B-LOC\n\n" * 5000), "tags")
-    assert dev_share(dense, "tags") == 0.1
+    assert dev_share(dense) == 0.1
 
 
 def test_what_was_found_is_told(file, tmp_path):

@@ -16,6 +16,13 @@ sqrt(F (1 - F) / n), so 3.2 points. The updates and learning rates to choose amo
 more; with a larger error luck chooses."""
 
 
+def scored(examples: Sequence[Example]) -> tuple[int, str]:
+    """How many texts with a label there are or, where none has one, spans; and which it is."""
+    texts = sum(example.label is not None for example in examples)
+    spans = sum(tag.startswith("B-") for example in examples for tag in example.tags or ())
+    return (texts, "text") if texts else (spans, "span")
+
+
 def too_few_to_choose(dev: Sequence[Example]) -> str | None:
     """What to say of a dev set whose score is too uncertain to choose weights by; else None.
 
@@ -25,11 +32,8 @@ def too_few_to_choose(dev: Sequence[Example]) -> str | None:
     Args:
         dev: without labels or tags there is nothing to say, see `too_few_to_compare`.
     """
-    texts = sum(example.label is not None for example in dev)
-    tagged = [example.tags for example in dev if example.tags is not None]
-    spans = sum(tag.startswith("B-") for tags in tagged for tag in tags)
-    count, unit = (texts, "text") if texts else (spans, "span")
-    if not (texts or tagged) or count >= FEWEST:
+    count, unit = scored(dev)
+    if not any(e.label is not None or e.tags is not None for e in dev) or count >= FEWEST:
         return None
     has = f"dev has {count} {unit}{'' if count == 1 else 's'}"
     error = f"{_error(count):.1f} points" if count else "any size"

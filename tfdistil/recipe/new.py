@@ -73,7 +73,7 @@ def new_recipe(
     data = CommentedMap({name: [one.line(folder)] for name, one in found.items()})
     sentences = len(found["train"].examples)
     if dev is None:
-        data["dev_fraction"] = dev_share(found["train"], task)
+        data["dev_fraction"] = dev_share(found["train"])
     checkpoint = Path(teacher)
     if checkpoint.is_dir():
         teacher = os.path.relpath(checkpoint.resolve(), folder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tfdistil.data.dev_size import FEWEST
+from tfdistil.data.dev_size import FEWEST, scored
 from tfdistil.data.example import Example
 from tfdistil.data.readers import guess_format
 from tfdistil.data.source import Source, load
@@ -105,13 +105,11 @@ def find_data(name: str, path: Path, task: str) -> Found:
     return Found(name, source, found.examples, len(found.problems))
 
 
-def dev_share(train: Found, task: str) -> float:
+def dev_share(train: Found) -> float:
     """The share of train to select on where there is no dev file."""
-    count = float(len(train.examples))
-    if task == "tags":
-        spans = sum(tag[0] == "B" for e in train.examples for tag in e.tags or ())
-        count = spans / SPANS_TO_SPARE
-    return round(min(max(0.1, math.ceil(100 * DEV / max(1.0, count)) / 100), MOST_DEV), 2)
+    count, unit = scored(train.examples)
+    spare = SPANS_TO_SPARE if unit == "span" else 1.0
+    return round(min(max(0.1, math.ceil(100 * DEV * spare / max(1, count)) / 100), MOST_DEV), 2)
 
 
 def _suggested(name: str, path: Path, task: str) -> Source:
