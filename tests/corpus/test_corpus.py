@@ -134,6 +134,19 @@ def test_transfer_is_limited_by_a_seeded_sample(folder):
     assert len(load_corpus(recipe(data), folder).transfer) == 50
 
 
+def test_near_duplicates_are_left_out_before_a_sample_is_taken(folder):
+    text = "".join(f"we read page {i} of the old book\nof {chr(97 + i)} I know\n" for i in range(9))
+    (folder / "raw.txt").write_text(text, encoding="utf-8")
+    data = files(train="train.conll", transfer="raw.txt") | {"near_duplicates": 0.9}
+    corpus = load_corpus(recipe(data), folder)
+    assert (corpus.counts["transfer"], corpus.counts["transfer_near_duplicates"]) == (10, 8)
+    some = load_corpus(recipe(data | {"transfer_limit": 10}), folder)
+    assert some.transfer == corpus.transfer
+    everything = load_corpus(recipe(data | {"near_duplicates": None}), folder)
+    assert everything.counts["transfer"] == 18
+    assert "transfer_near_duplicates" not in everything.counts
+
+
 def test_labels_of_transfer_sentences_are_not_seen(folder):
     data = files(train="train.conll", dev="dev.conll", transfer="test.conll")
     corpus = load_corpus(recipe(data), folder)

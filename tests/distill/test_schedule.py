@@ -18,7 +18,7 @@ from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.streams import RowStream
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
-from tfdistil.recipe.schema.stages import OptimizerSpec, StageSpec, StopSpec, TermSpec
+from tfdistil.recipe.schema.stages import DrawSpec, OptimizerSpec, StageSpec, StopSpec, TermSpec
 
 JOINT = [
     TermSpec(loss="cross_entropy", stream="train"),
@@ -367,6 +367,73 @@ def test_a_pool_is_what_there_is_of_it(make, teacher, make_tagger):
         np.testing.assert_array_equal(one, other)
 
 
+# Texts drawn by what the teacher says of them
+
+
+def rows_drawn(schedule, monkeypatch, **options) -> dict[str, np.ndarray]:
+    """How often each row of each stream came, by the number of rows of the stream."""
+    found: dict[int, np.ndarray] = {}
+    plain = RowStream.batch
+
+    def note(stream, chosen, generator):
+        times = found.setdefault(len(stream.lengths), np.zeros(len(stream.lengths), int))
+        np.add.at(times, chosen, 1)
+        return plain(stream, chosen, generator)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RowStream, "batch", note)
+        schedule.run([stage(**options)])
+    return found
+
+
+@pytest.mark.parametrize("signals", ["cached", "live"])
+def test_texts_with_entities_come_more_often(make, monkeypatch, task, sets, signals):
+    """Of transfer, as the teacher sees it; each text of train still comes once in a pass."""
+    said = []
+    schedule = make(say=said.append)
+    options = {
+        "terms": [*JOINT, TermSpec(loss="logit_mse", stream="transfer")],
+        "draw": draw(even=0.25),
+        "signals": signals,
+        "stop": StopSpec(epochs=30),
+    }
+    times = rows_drawn(schedule, monkeypatch, **options)
+    model = schedule.models["teacher"].model
+    predictor = Predictor(model, task, "logits")
+    rows = schedule.rows("teacher", "transfer")
+    found = [[tag != "O" for tag in said.tags] for said in predictor.predict(rows)]
+    share = np.array([sum(tags) / max(1, len(tags)) for tags in found])
+    assert (
+        0 < share.min() + share.max() < 2 * share.max()
+    )  # an untrained teacher, but not of one mind
+    (line, again) = said
+    assert line == again  # two streams draw from transfer
+    assert line.startswith(f"  entities in transfer: {share.mean():.1%} there, ")
+    of_rows = schedule.rows("student", "transfer").example
+    weights = (0.25 + 0.75 * share / share.mean())[of_rows]
+    alone, pooled = times[len(weights)], times[20 + len(weights)]
+    for found in (alone / alone.sum(), pooled[20:] / pooled[20:].sum()):
+        assert np.corrcoef(found, weights)[0, 1] > 0.95
+    assert np.ptp(pooled[:20]) <= 2  # some batches are made ahead
+    assert np.ptp(alone) > 10
+
+
+def test_what_texts_are_drawn_by_is_stored_with_what_terms_read(make, make_bilstm):
+    """One pass of the teacher over a set for each stream, not two."""
+    counted = []
+    schedule = make(
+        models={"student": make_bilstm(projection=8)},
+        counter=lambda what, n: counted.append(what) or (lambda done: None),
+    )
+    reads_more = term(loss="hidden_kl", stream="transfer", layer=1)
+    schedule.run([stage(terms=[*JOINT, *reads_more], draw=draw())])
+    assert sorted(counted) == ["teacher on train", "teacher on transfer", "teacher on transfer"]
+    again = []
+    schedule.counter = lambda what, n: again.append(what) or (lambda done: None)
+    schedule.run([stage(terms=JOINT, name="joint2", draw=draw(by="uncertainty"))])
+    assert again == []
+
+
 # The head that dev selection reads
 
 BOTH = [
@@ -426,6 +493,10 @@ def term(**options) -> list[TermSpec]:
     return [TermSpec(**options)]
 
 
+def draw(**options) -> DrawSpec:
+    return DrawSpec(**{"by": "entities", **options})
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -470,6 +541,16 @@ def term(**options) -> list[TermSpec]:
         (
             {"stop": StopSpec(monitor="loss", on="nowhere")},
             "draws from 'nowhere', which has no text",
+        ),
+        ({"draw": draw(by="luck")}, "draw: by: unknown 'luck'; there are entities, uncertainty"),
+        (
+            {"draw": draw(sets=["dev"])},
+            "draw: sets: the stage does not draw from 'dev', but from train, transfer",
+        ),
+        ({"draw": draw(head="labels")}, "draw: head: no head 'labels'; this model has logits"),
+        (
+            {"terms": term(loss="cross_entropy"), "teacher": None, "draw": draw(sets=["train"])},
+            "stage 'joint' has draw that needs a teacher, but none",
         ),
     ],
 )

@@ -15,6 +15,7 @@ from tfdistil.corpus.text import samples, text_sets
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
+from tfdistil.data.near_duplicates import drop_near_duplicates
 from tfdistil.data.source import Source, check_labels, load
 from tfdistil.data.splits import drop_overlap, overlap, sample_per, sentence_key, split_dev
 from tfdistil.errors import RecipeError
@@ -148,6 +149,9 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         counts["transfer_from_train"] = _keep_few(sets, data.low_resource, seed)
     held_out = [*sets["dev"], *sets["test"]]
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
+    if data.near_duplicates is not None:
+        transfer, near = drop_near_duplicates(transfer, data.near_duplicates)
+        counts["transfer_near_duplicates"] = near
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)
     transfer = _unlabelled(transfer)  # its file may be labelled

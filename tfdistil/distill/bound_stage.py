@@ -22,10 +22,12 @@ from tfdistil.distill.rows import encode_rows
 from tfdistil.distill.sets import Shelf, count_set, unfit
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.distill.weighting import WEIGHTINGS
+from tfdistil.distill.worth import BoundDraw, bind_draw
 from tfdistil.errors import RecipeError
 from tfdistil.heads.kinds import who_gives
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
+from tfdistil.shards.text import TextPart
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 
@@ -56,6 +58,7 @@ class BoundStage:
         noise: what changes its batches.
         phases: in order.
         head: that the dev metric is read off; None where a loss decides and no one head is named.
+        draw: what makes it draw some texts more often than others; None: nothing.
     """
 
     spec: StageSpec
@@ -66,6 +69,7 @@ class BoundStage:
     noise: BoundNoise
     phases: tuple[Phase, ...]
     head: str | None
+    draw: BoundDraw | None = None
 
     @property
     def teacher_in_step(self) -> Any:
@@ -80,6 +84,15 @@ class BoundStage:
         """
         terms = [term for term in self.terms if term.stream in streams and not term.on_subwords]
         return sorted({name for term in terms for name in term.teacher})
+
+    @property
+    def drawn_by(self) -> list[str]:
+        """The teacher's scores that say how often a text is drawn."""
+        if self.draw is None:
+            return []
+        assert self.teacher is not None
+        head = self.draw.head
+        return [f"{head}/{output}" for output in self.teacher.model.outputs_of(head)]
 
 
 def bind_stage(
@@ -105,12 +118,13 @@ def bind_stage(
         RecipeError: an unknown objective, output or layer group, a set that is empty, a signal that
             the teacher or the student does not give, noise or a target that there is not, a term
             on pieces whose models have different tokenizers, a precision that the student does not
-            compute in, or a dev metric of which it is not
-            said which head it is read off.
+            compute in, a dev metric of which it is not said which head it is read off, or texts
+            drawn by what cannot be said of them.
     """
-    taught = any(signals_of(term).teacher for term in spec.terms)
+    taught = any(signals_of(term).teacher for term in spec.terms) or spec.draw is not None
     if taught and spec.teacher is None:
-        raise RecipeError(f"stage {spec.name!r} has a term that needs a teacher, but none")
+        wants = "draw" if spec.draw is not None else "a term"
+        raise RecipeError(f"stage {spec.name!r} has {wants} that needs a teacher, but none")
     # One that no term needs is not made.
     teacher = models[spec.teacher] if taught and spec.teacher is not None else None
     theirs = "" if teacher is None else _first_head(teacher.model)
@@ -141,6 +155,7 @@ def bind_stage(
         _noise(spec, student, terms, _Texts(sets, pools, shelf), task),
         _phases(spec, student, terms, examples_of(sets, next(iter(pools.values()))[0]), task),
         _dev_head(spec, models, task, delivered, own),
+        None if teacher is None else _draw(spec, teacher.model, theirs, pools.values(), sets, task),
     )
 
 
@@ -183,6 +198,24 @@ def _check_sets(
         wrong = unfit(sets[name], pool, student.featurizer, theirs, spec.noise)
         if wrong is not None:
             raise RecipeError(f"stage {spec.name!r} draws from {name!r}: {wrong}")
+
+
+def _draw(
+    spec: StageSpec,
+    teacher: Any,
+    head: str,
+    pools: Iterable[Sequence[str]],
+    sets: Mapping[str, Sequence[Example]],
+    task: Task,
+) -> BoundDraw | None:
+    """How texts are drawn, where that is not one after another."""
+    if spec.draw is None:
+        return None
+    in_memory = {name: not isinstance(sets[name], TextPart) for name in chain(*pools)}
+    try:
+        return bind_draw(spec.draw, teacher, head, in_memory, task)
+    except RecipeError as error:
+        raise RecipeError(f"stage {spec.name!r}: draw: {error}") from None
 
 
 def _first_head(teacher: Any) -> str:

@@ -40,6 +40,7 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
+from tfdistil.distill.worth import BoundDraw, draw_weights, said_of
 from tfdistil.files import new_file, read_json, remove_file, write_json
 from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
@@ -127,8 +128,13 @@ class Schedule:
 
     def _stage(self, spec: StageSpec) -> list[PhaseResult]:
         stage = self.check(spec)
-        streams = {
-            key: self._stream(stage, pool, [key], stage.noise.training)
+        done = self._saved_phases(stage)
+        left = [phase.name for phase in stage.phases[len(done) :]]
+        streams: dict[str, Stream] = {
+            key: replace(
+                self._stream(stage, pool, [key], stage.noise.training),
+                weights=self._weights(stage, key, pool) if left else None,
+            )
             for key, pool in stage.pools.items()
         }
         metric = floor = held_out = None
@@ -138,10 +144,8 @@ class Schedule:
         else:
             metric = self._metric(stage)
             floor = constant_score(self.task, examples_of(self.sets, "dev"))
-        done = self._saved_phases(stage)
         if done:
             stage.student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
-        left = [phase.name for phase in stage.phases[len(done) :]]
         self.history.forget(spec.student, left)
         results = list(done)
         run_stage(
@@ -193,7 +197,7 @@ class Schedule:
         pool: Sequence[str],
         keys: Sequence[str],
         noise: tuple[Transform, ...],
-    ) -> Stream:
+    ) -> RowStream:
         """A pool of sets, with what the terms on the streams of these keys need."""
         rows = concatenate_rows([self.rows(stage.spec.student, name) for name in pool])
         signals = self._signals(stage, pool, stage.teacher_signals(keys))
@@ -218,18 +222,59 @@ class Schedule:
     def _stored(
         self, stage: BoundStage, name: str, own: Sequence[str], derivations: Sequence[Derivation]
     ) -> tuple[StoredSignals, RowSignals]:
+        stored, folder = self._load(stage, name, signals_read(own, derivations))
+        rows = self.rows(stage.spec.student, name)
+        counter_of = partial(self.counter, f"derived signals of {stage.spec.teacher} on {name}")
+        return stored.of(own), derive(derivations, stored, rows, folder, counter_of)
+
+    def _weights(self, stage: BoundStage, key: str, pool: Sequence[str]) -> np.ndarray | None:
+        """How often each row of a stream is drawn; None: as the rows have it."""
+        draw = stage.draw
+        if draw is None or not {*pool} & {*draw.sets}:
+            return None
+        weights = []
+        for name in pool:
+            rows = cast(Rows, self.rows(stage.spec.student, name))
+            of_texts = np.ones(len(rows.token_counts))
+            if name in draw.sets:
+                values = self._worth(stage, draw, key, name, rows)
+                of_texts = draw_weights(values, draw.even)
+                drawn = (values * of_texts).mean()
+                self.say(f"  {draw.by} in {name}: {values.mean():.1%} there, {drawn:.1%} drawn")
+            weights.append(of_texts[rows.example])
+        return np.concatenate(weights)
+
+    def _worth(
+        self, stage: BoundStage, draw: BoundDraw, key: str, name: str, rows: Rows
+    ) -> np.ndarray:
+        """What the texts of a set are worth by what the teacher says of them, ``[texts]``."""
+        assert stage.teacher is not None
+        live = stage.spec.signals == "live"  # of which nothing else is stored
+        own, derivations = split(stage.teacher.model, [] if live else stage.teacher_signals([key]))
+        stored, _ = self._load(stage, name, signals_read(own, derivations))
+        said = said_of(
+            self.task,
+            stage.teacher.model.decoding(draw.head),
+            rows,
+            lambda output, text: stored.example(f"{draw.head}/{output}", text),
+        )
+        return np.array([draw.measure(one) for one in said])
+
+    def _load(
+        self, stage: BoundStage, name: str, signals: Sequence[str]
+    ) -> tuple[StoredSignals, Path]:
+        """The teacher's signals on a set, made once, and the folder they lie in."""
         assert stage.teacher is not None
         assert stage.spec.teacher is not None
-        signals = signals_read(own, derivations)
+        # What texts are drawn by is stored beside what the terms read, in one pass over the texts.
+        drawn_by = stage.drawn_by if stage.draw is not None and name in stage.draw.sets else []
+        signals = sorted({*signals, *drawn_by})
         folder = self.folder / "cache" / self._cache_key(stage.teacher, name, signals)
         if not folder.exists():
             rows = self.rows(stage.spec.teacher, name)
             counter = self.counter(f"{stage.spec.teacher} on {name}", len(rows.token_counts))
             store_signals(stage.teacher.model, rows, signals, folder, counter)
-        rows = self.rows(stage.spec.student, name)
-        stored = load_signals(folder, rows)
-        counter_of = partial(self.counter, f"derived signals of {stage.spec.teacher} on {name}")
-        return stored.of(own), derive(derivations, stored, rows, folder, counter_of)
+        return load_signals(folder, self.rows(stage.spec.student, name)), folder
 
     def _cache_key(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> str:
         """All that signals depend on: weights, heads, tokenizer, sentences, names, windows."""

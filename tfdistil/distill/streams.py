@@ -12,6 +12,7 @@ import numpy as np
 
 from tfdistil.distill.rows import Rows, TextRows, bucketed_batches
 from tfdistil.distill.signals import TeacherSignals
+from tfdistil.distill.worth import draw_weighted
 from tfdistil.tasks import Output
 
 Batch = dict[str, np.ndarray]
@@ -74,12 +75,14 @@ class RowStream:
         signals: teacher signals for the rows, or None where no term needs them.
         noise: changes a batch afresh each time it is drawn, one after the other. ``signals`` are
             those of the text as it was; a teacher in the step sees what the student sees.
+        weights: how often each row is drawn, see `draw_weighted`; None: as the rows have it.
     """
 
     rows: TextRows
     outputs: tuple[Output, ...] = ()
     signals: TeacherSignals | None = None
     noise: tuple[Transform, ...] = ()
+    weights: np.ndarray | None = None
 
     @property
     def lengths(self) -> np.ndarray:
@@ -88,7 +91,9 @@ class RowStream:
 
     def epoch_rows(self, generator: np.random.Generator) -> np.ndarray:
         """See `Stream.epoch_rows`."""
-        return self.rows.epoch_rows(generator)
+        if self.weights is None:
+            return self.rows.epoch_rows(generator)
+        return draw_weighted(self.weights, generator)
 
     def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
         """See `Stream.inputs`."""

@@ -146,6 +146,13 @@ class DataSpec(Part):
     unknown_labels: Literal["miss", "error"] = Field(
         "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
     )
+    near_duplicates: Float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="leave out transfer sentences that share so much of their pairs of "
+        "neighbouring words with an earlier one; none: keep them",
+    )
     transfer_limit: Int | None = Field(
         None, ge=1, description="use so many transfer sentences, those of low_resource included"
     )

@@ -184,6 +184,27 @@ NoiseSpecs = Annotated[list[NoiseSpec], BeforeValidator(_bare_kinds)]
 """A bare word is a kind."""
 
 
+class DrawSpec(Part):
+    """Texts that come more often, the more the teacher finds in them.
+
+    A pass stays as long as it was: a text may come several times in it, or not at all.
+    """
+
+    by: str = Field(
+        description="`entities`: the share of its words that the teacher labels; `uncertainty`: "
+        "1 - the probability of the teacher's labels, in the mean of its words"
+    )
+    sets: list[str] = Field(
+        ["transfer"], min_length=1, description="of which sets; of others each text comes once"
+    )
+    head: str | None = Field(
+        None, description="the teacher's head that says it; none: its first one"
+    )
+    even: Float = Field(
+        0.5, ge=0, le=1, description="share of a pass that is drawn without a look at the texts"
+    )
+
+
 class StageSpec(Part):
     """Terms over streams, the layer groups they train, an optimizer and a stopping rule."""
 
@@ -209,6 +230,7 @@ class StageSpec(Part):
     )
     optimizer: OptimizerSpec = Field(OptimizerSpec(), description="see optimizer")
     batch_size: Rows = Field(32, description="rows of each stream in a step")
+    draw: DrawSpec | None = Field(None, description="see draw; none: each text once in a pass")
     noise: NoiseSpecs = Field(
         [],
         description="what changes the batches, drawn afresh each time, in order; a bare word is a "
