@@ -22,7 +22,7 @@ OPTIONS = {"pivoting": {"model": "upside down", "pivots": ["xx", "yy"]}}
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory) -> Path:
-    """An encoder with random weights whose vocabulary has the words of `TRAIN`."""
+    """A masked language model with random weights whose vocabulary has the words of `TRAIN`."""
     from tfdistil.encoders import save_encoder, scratch_encoder
     from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -36,6 +36,7 @@ def checkpoint(tmp_path_factory) -> Path:
         intermediate_dim=8,
         max_positions=16,
         outputs={},
+        heads={"logits": "mlm"},
         seed=1,
     )
     folder = tmp_path_factory.mktemp("checkpoint")

@@ -6,7 +6,12 @@ them, whatever the text has become. A new one is a module here with one register
 
 from __future__ import annotations
 
-from tfdistil.augmentation import pivoting, slot_substitution, word_neighbours
+from tfdistil.augmentation import (
+    pivoting,
+    slot_substitution,
+    word_neighbours,
+    word_predictions,
+)
 from tfdistil.augmentation.registry import (
     AUGMENTATIONS,
     AugmentationContext,
@@ -26,4 +31,5 @@ __all__ = [
     "slot_substitution",
     "translator",
     "word_neighbours",
+    "word_predictions",
 ]

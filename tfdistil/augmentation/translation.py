@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from tfdistil.augmentation.stored_answers import StoredAnswers
 from tfdistil.errors import CheckpointError, DataError
 from tfdistil.files import beside
 from tfdistil.printable import shown
@@ -71,6 +71,19 @@ class RegisteredTranslator:
         return found
 
 
+def checkpoint_identity(source: str) -> str:
+    """What the answers of a checkpoint depend on: its configuration and the sizes of its weights.
+
+    Args:
+        source: a folder; of a hub id all that is known is its name.
+    """
+    folder = Path(source)
+    config = folder / "config.json"
+    parts = [config.read_text("utf-8")] if config.is_file() else [str(folder)]
+    parts += [f"{p.name} {p.stat().st_size}" for p in sorted(folder.glob("*.safetensors"))]
+    return "\n".join(parts)
+
+
 class HuggingFaceTranslator:
     """Marian, NLLB, M2M100 or another of `MODEL_TYPES`, by beam search. Needs PyTorch.
 
@@ -97,11 +110,8 @@ class HuggingFaceTranslator:
 
     def identity(self, source: str, target: str) -> str:
         """The model's configuration and the sizes of its weights, the codes and the beams."""
-        folder = Path(self._folder(source, target))
-        config = folder / "config.json"
-        parts = [config.read_text("utf-8")] if config.is_file() else [str(folder)]
-        parts += [f"{p.name} {p.stat().st_size}" for p in sorted(folder.glob("*.safetensors"))]
-        return "\n".join([*parts, self._code(source), self._code(target), str(self.beams)])
+        model = checkpoint_identity(self._folder(source, target))
+        return "\n".join([model, self._code(source), self._code(target), str(self.beams)])
 
     def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         """One batch through the model.
@@ -224,7 +234,7 @@ def _tokenizer(folder: Path) -> Any:
 class StoredTranslations:
     """A translator whose translations are kept in files, so that each text is translated once.
 
-    One line of JSON for each text; what is stopped goes on where it was.
+    See `StoredAnswers`.
 
     Args:
         translate: is asked for what the files do not have.
@@ -244,39 +254,5 @@ class StoredTranslations:
     ) -> list[str]:
         """Translations of all texts; ``count`` is told how many are there."""
         key = hashlib.sha256(self.translate.identity(source, target).encode()).hexdigest()[:16]
-        file = self.folder / f"{source}-{target}-{key}.jsonl"
-        known = dict(_read(file))
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        total = len(set(texts))
-        if missing:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            # Texts of one length make a batch without much padding.
-            missing.sort(key=lambda text: (len(text), text))
-            with file.open("a", encoding="utf-8") as lines:
-                for start in range(0, len(missing), self.batch):
-                    part = missing[start : start + self.batch]
-                    made = dict(zip(part, self.translate(part, source, target), strict=True))
-                    known |= made
-                    for pair in made.items():
-                        lines.write(json.dumps(pair, ensure_ascii=False) + "\n")
-                    lines.flush()
-                    count(total - len(missing) + start + len(part))
-        else:
-            count(total)
-        return [known[text] for text in texts]
-
-
-def _read(file: Path) -> Iterator[tuple[str, str]]:
-    """The pairs of a file; a line that a stop cut off is ended and left out."""
-    if not file.exists():
-        return
-    data = file.read_bytes()
-    if data and not data.endswith(b"\n"):
-        with file.open("ab") as lines:
-            lines.write(b"\n")
-    for line in data.decode("utf-8", errors="replace").splitlines():
-        try:
-            text, translation = json.loads(line)
-        except ValueError:
-            continue
-        yield text, translation
+        stored = StoredAnswers(self.folder / f"{source}-{target}-{key}.jsonl", self.batch)
+        return stored(texts, lambda part: self.translate(part, source, target), count)

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
+from tfdistil.augmentation.whole_words import cased_like, whole_words
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 from tfdistil.files import beside
+from tfdistil.text.subwords import SubwordFeaturizer
 
 Neighbours = dict[str, list[str]]
 
@@ -64,7 +66,9 @@ def word_neighbours(
 
     def swapped(text: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
-            generator.choice(near[word]) if word in near and generator.random() < share else word
+            cased_like(generator.choice(near[word]), word)
+            if word in near and generator.random() < share
+            else word
             for word in text
         )
 
@@ -87,24 +91,24 @@ def word_neighbours(
 def _neighbours(checkpoint: str, words: Iterable[str], count: int) -> Neighbours:
     """The nearest whole words of each word that is one piece, itself left out."""
     from tfdistil.encoders import load_tokenizer, word_embeddings
+    from tfdistil.encoders.checkpoint_info import resolve_checkpoint
+    from tfdistil.text.pretrained import special_token_names
 
-    table = word_embeddings(checkpoint)
-    tokenizer = load_tokenizer(checkpoint)
-    special = set(tokenizer.get_added_tokens_decoder())
-    ordered = sorted(set(words))
-    encoded = tokenizer.encode_batch(ordered, add_special_tokens=False)
+    folder = resolve_checkpoint(checkpoint)
+    table = word_embeddings(folder)
+    featurizer = SubwordFeaturizer.from_tokenizer(
+        load_tokenizer(folder), 512, names=special_token_names(folder)
+    )
+    whole = sorted(whole_words(featurizer).items(), key=lambda item: item[1])
+    names = np.array([word for _, word in whole])
+    candidates = np.array([i for i, _ in whole])
+    special = set(featurizer.tokenizer.get_added_tokens_decoder())
+    pieces = featurizer.pieces(sorted(set(words)))
     ids = {
-        word: found.ids[0]
-        for word, found in zip(ordered, encoded, strict=True)
-        if len(found.ids) == 1 and found.ids[0] not in special
+        word: pieces[word][0]
+        for word in sorted(set(words))
+        if len(pieces[word]) == 1 and pieces[word][0] not in special
     }
-    whole = [
-        (piece, i)
-        for piece, i in sorted(tokenizer.get_vocab().items())
-        if len(piece) > 1 and piece.isalpha() and i not in special
-    ]
-    names = np.array([piece for piece, _ in whole])
-    candidates = np.array([i for _, i in whole])
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     count = min(count, len(candidates) - 1)
     if count < 1:

@@ -1,0 +1,69 @@
+"""Answers of a slow model to texts, kept in a file, so that each text is asked about once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+
+class StoredAnswers:
+    """One line of JSON for each text and its answer; what is stopped goes on where it was.
+
+    Args:
+        file: of the lines; whoever asks another model names another file.
+        batch: texts asked about at once, and written together.
+    """
+
+    def __init__(self, file: Path, batch: int):
+        self.file, self.batch = file, batch
+
+    def __call__(
+        self,
+        texts: Sequence[str],
+        answer: Callable[[list[str]], Sequence[Any]],
+        count: Callable[[int], None] = lambda done: None,
+    ) -> list[Any]:
+        """The answer to each text.
+
+        Args:
+            texts: any of them as often as one likes.
+            answer: texts that the file does not have to plain JSON data for each.
+            count: told how many of the different texts have one.
+        """
+        known = dict(_read(self.file))
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        total = len(set(texts))
+        if not missing:
+            count(total)
+            return [known[text] for text in texts]
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        # Texts of one length make a batch without much padding.
+        missing.sort(key=lambda text: (len(text), text))
+        with self.file.open("a", encoding="utf-8") as lines:
+            for start in range(0, len(missing), self.batch):
+                part = missing[start : start + self.batch]
+                made = dict(zip(part, answer(part), strict=True))
+                known |= made
+                for pair in made.items():
+                    lines.write(json.dumps(pair, ensure_ascii=False) + "\n")
+                lines.flush()
+                count(total - len(missing) + start + len(part))
+        return [known[text] for text in texts]
+
+
+def _read(file: Path) -> Iterator[tuple[str, Any]]:
+    """The pairs of a file; a line that a stop cut off is ended and left out."""
+    if not file.exists():
+        return
+    data = file.read_bytes()
+    if data and not data.endswith(b"\n"):
+        with file.open("ab") as lines:
+            lines.write(b"\n")
+    for line in data.decode("utf-8", errors="replace").splitlines():
+        try:
+            text, answer = json.loads(line)
+        except ValueError:
+            continue
+        yield text, answer
