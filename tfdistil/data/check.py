@@ -13,6 +13,7 @@ from typing import Any
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.splits import overlap, sentence_key
+from tfdistil.data.unscored import unscored_labels
 from tfdistil.printable import one_line, shortened
 
 Tokenize = Callable[[str], Sequence[Any]]
@@ -81,6 +82,7 @@ class DataReport:
             in ``other``, where there are any.
         problems: every broken line.
         few: what to say of a dev set that is too small to choose weights by.
+        unscored: what to say of labels that train alone has.
     """
 
     splits: tuple[SplitReport, ...]
@@ -89,6 +91,7 @@ class DataReport:
     problems: tuple[str, ...]
     unseen_is_error: bool = False
     few: str | None = None
+    unscored: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -133,8 +136,8 @@ class DataReport:
             notes.append(f"{name}: {count} {occur} in {other} too ({share:.1f} %)")
         if notes:
             blocks.append("notes\n" + "\n".join(f"  {note}" for note in notes))
-        if self.few is not None:
-            blocks.append(f"warning: {self.few}")
+        warnings = [*self.unscored, *([] if self.few is None else [self.few])]
+        blocks += [f"warning: {warning}" for warning in warnings]
         if self.problems:
             lines = "\n".join(f"  {problem}" for problem in self.problems)
             blocks.append(f"broken lines: {len(self.problems)}\n{lines}")
@@ -190,7 +193,9 @@ def check(
             if count:
                 overlaps[name, other] = count
     problems = tuple(str(problem) for _, result in given for problem in result.problems)
-    return DataReport(splits, unseen, overlaps, problems, unseen_is_error)
+    held_out = [e for split in (dev, test) if split is not None for e in split.examples]
+    unscored = tuple(unscored_labels(train.examples, held_out))
+    return DataReport(splits, unseen, overlaps, problems, unseen_is_error, unscored=unscored)
 
 
 class _Pieces:

@@ -23,6 +23,7 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.data.unscored import unscored_labels
 from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.optimizer import check_rates
 from tfdistil.distill.precision import check_precision
@@ -82,6 +83,8 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
+            for line in unscored_labels(corpus.train, (*corpus.dev, *corpus.test)):
+                screen.line(f"  {line}")
             for few in small_sets(corpus.task, corpus.score_sets()):
                 screen.line(f"  {few}")
             plan = recipe.plan()
