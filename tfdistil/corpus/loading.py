@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.console.progress import Counter
@@ -315,15 +315,8 @@ def check_labelled(name: str, examples: Sequence[Example], recipe: Recipe) -> No
     Raises:
         RecipeError: the first that has not, with file and line.
     """
-    needs: dict[str, Any] = {
-        "tags": ("tags",),
-        "intent_slots": ("tags", "label"),
-        "classes": ("label",),
-        "pair": ("label", "second"),
-        "text": (),
-    }
     for example in examples:
-        for part in needs[recipe.task.kind]:
+        for part in TASKS[recipe.task.kind].learns_from:
             if getattr(example, part) is None:
                 raise RecipeError(
                     f"{example.source or name}: task {recipe.task.kind} needs {part} in every "

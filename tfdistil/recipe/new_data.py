@@ -15,6 +15,7 @@ from tfdistil.data.readers import guess_format
 from tfdistil.data.source import Source, load
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError
+from tfdistil.tasks import TASKS
 
 DEV, MOST_DEV = FEWEST, 0.25
 """Texts, of tags spans, to select on where there is no dev file, and the share of train they may be
@@ -23,13 +24,6 @@ SPANS_TO_SPARE = 1.2
 """A random tenth of the texts has not just a tenth of the spans."""
 SUBSETS = {"train": "train", "dev": "val", "test": "test"}
 """Of CLINC's files, which hold all three."""
-PARTS = {
-    "tags": ("tags",),
-    "intent_slots": ("tags", "label"),
-    "classes": ("label",),
-    "pair": ("second", "label"),
-}
-"""What texts have that a task learns from."""
 _NAMES = {"tags": "tags", "label": "a label of the whole text", "second": "a second text"}
 
 
@@ -139,7 +133,9 @@ def _check_parts(name: str, source: Source, examples: Sequence[Example], task: s
             raise DataError(f"read as {source.format}, it has no text", source.path)
         return
     there = {part for part in _NAMES if any(getattr(e, part) is not None for e in examples)}
-    wanted = PARTS[task] if name != "transfer" else PARTS[task][:1] * (task == "pair")
+    parts = TASKS[task].learns_from
+    # Of unlabelled text a task of pairs needs both texts, and the others nothing but words.
+    wanted = parts if name != "transfer" else [part for part in parts if part == "second"]
     missing = [part for part in wanted if part not in there]
     if name != "transfer" and task == "classes" and "second" in there:
         raise DataError("its texts are pairs; give --task pair", source.path)
@@ -147,7 +143,7 @@ def _check_parts(name: str, source: Source, examples: Sequence[Example], task: s
         return
     has = " and ".join(_NAMES[part] for part in _NAMES if part in there) or "nothing but words"
     lacks = " and ".join(_NAMES[part] for part in missing)
-    fits = [kind for kind, parts in PARTS.items() if there == {*parts}]
+    fits = [kind for kind, made in TASKS.items() if there and there == {*made.learns_from}]
     advice = f"; did you mean --task {fits[0]}?" if fits and name != "transfer" else ""
     if source.format == "text" and "tags" in missing:
         advice = (

@@ -137,6 +137,9 @@ class Task(ABC):
     metric: ClassVar[str]
     """The key of `score` that model selection, retention and export checks use."""
 
+    learns_from: ClassVar[tuple[str, ...]] = ()
+    """The attributes that every labelled `Example` must have, beside its words."""
+
     keeps_scores: ClassVar[bool] = False
     """Whether `score` reads ``tag_scores``, so that stored predictions must have them."""
 

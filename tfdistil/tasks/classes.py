@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Classes(Task):
 
     kind = "classes"
     metric = "accuracy"
+    learns_from: ClassVar[tuple[str, ...]] = ("label",)
 
     def __init__(self, labels: Sequence[str]):
         self.codec = LabelCodec(labels)
@@ -119,3 +120,4 @@ class Pair(Classes):
     """One label per pair of texts (entailment, paraphrase); the metric is accuracy."""
 
     kind = "pair"
+    learns_from = ("label", "second")

@@ -24,6 +24,7 @@ class IntentSlots(Task):
 
     kind = "intent_slots"
     metric = "exact_match"
+    learns_from = ("tags", "label")
 
     def __init__(self, slots: Sequence[str], intents: Sequence[str], continuation: bool = False):
         self.slots = TagCodec(slots, continuation)

@@ -146,6 +146,7 @@ class Tags(Task):
 
     kind = "tags"
     metric = "span_f1"
+    learns_from = ("tags",)
 
     def __init__(self, labels: Sequence[str], continuation: bool = False):
         self.codec = TagCodec(labels, continuation)
