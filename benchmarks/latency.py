@@ -22,6 +22,7 @@ from tfdistil.benchmarks.model import (
 )
 from tfdistil.benchmarks.probe import probe
 from tfdistil.benchmarks.timing import Ratio, Timing, cycle, time_interleaved
+from tfdistil.console.native_notes import without_notes
 
 INPUTS = 64
 """Different random inputs a model is called with, in turn."""
@@ -242,7 +243,7 @@ def readable(files: Mapping[str, Path], threads: int) -> dict[str, Any]:
 
     found = {}
     for name, path in files.items():
-        with suppress(ModelFileError):  # a bare graph has no tokenizer
+        with suppress(ModelFileError), without_notes():  # a bare graph has no tokenizer
             found[name] = Runtime(path, threads)
     return found
 

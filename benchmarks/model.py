@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.console.native_notes import without_notes
 from tfdistil.errors import ModelFileError
 
 
@@ -39,7 +40,8 @@ def open_interpreter(path: Path, threads: int = 1) -> Any:
     if not path.is_file():
         raise ModelFileError(f"{path}: no such file; give .tflite files")
     try:
-        return Interpreter(model_path=str(path), num_threads=threads)
+        with without_notes():
+            return Interpreter(model_path=str(path), num_threads=threads)
     except (ValueError, RuntimeError) as error:
         raise ModelFileError(f"{path} cannot be loaded: {error}") from error
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfdistil.console.native_notes import without_notes
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import Rows, encode_rows
@@ -228,7 +229,8 @@ def export_student(
     with tempfile.TemporaryDirectory(prefix="tfdistil-export-") as folder:
         trial = Path(folder) / "trial.tflite"
         trial.write_bytes(packed)
-        runtime = Runtime(trial)
+        with without_notes():
+            runtime = Runtime(trial)
         predictor = Predictor(student, task, head)
         found = runtime.answers([(e.words, e.second) for e in labelled])
         probes = measure_probes(runtime, predictor, short, labelled)

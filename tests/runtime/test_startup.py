@@ -50,3 +50,16 @@ def test_names_of_the_package():
     assert {"Runtime", "__version__"} <= {*dir(tfdistil)}
     with pytest.raises(AttributeError, match="no attribute 'Model'"):
         _ = tfdistil.Model
+
+
+def test_the_command_writes_the_answer_and_nothing_else(tags_int8):
+    """LiteRT notes which kernels it has, on the terminal itself."""
+    command = "from tfdistil.cli.main import main; raise SystemExit(main())"
+    process = subprocess.run(
+        [sys.executable, "-c", command, "predict", str(tags_int8.path), "play jazz"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert process.stdout.count("\n") == 1
+    assert process.stderr == ""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from tfdistil.allocator import keep_freed_memory
+from tfdistil.console.native_notes import without_notes
 from tfdistil.errors import TfdistilError
 
 
@@ -22,7 +21,7 @@ def import_tensorflow() -> None:
     Raises:
         ModuleNotFoundError: the training stack is not installed.
     """
-    with _without_notes():
+    with _quietly():
         import tensorflow
     tensorflow.get_logger().setLevel("ERROR")
 
@@ -38,7 +37,7 @@ def import_backend() -> None:
     if asked not in ("tensorflow", "jax"):
         raise TfdistilError(f"KERAS_BACKEND is {asked}, expected tensorflow or jax")
     try:
-        with _without_notes():
+        with _quietly():
             import keras
     except ModuleNotFoundError as error:
         if error.name not in ("jax", "jaxlib"):
@@ -51,15 +50,8 @@ def import_backend() -> None:
 
 
 @contextmanager
-def _without_notes() -> Iterator[None]:
+def _quietly() -> Iterator[None]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     keep_freed_memory()
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
+    with without_notes():
         yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from tfdistil.console.native_notes import without_notes
 from tfdistil.console.silence import import_backend
 from tfdistil.data.example import Example
 from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
@@ -172,7 +173,8 @@ def evaluate(
 
     if what.is_dir():
         return _evaluate_run(what, model, read, errors)
-    runtime = Runtime(what)
+    with without_notes():
+        runtime = Runtime(what)
     sets = read(runtime.splitter)
     if sets is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
@@ -216,7 +218,8 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> di
 def predictor_of(work: Run, system: SystemId) -> Callable[[Sequence[Example]], list[Prediction]]:
     """What a system of a run says of examples; it is loaded once for all that are given."""
     if system.is_file:
-        return partial(runtime_predictions, Runtime(work.file_of(system)))
+        with without_notes():
+            return partial(runtime_predictions, Runtime(work.file_of(system)))
     from tfdistil.distill.evaluate import predictor_of as keras_predictor
     from tfdistil.distill.rows import encode_rows
 

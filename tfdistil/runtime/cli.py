@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfdistil.console.native_notes import without_notes
 from tfdistil.data.schemes import scheme_of
 from tfdistil.errors import DataError
 from tfdistil.printable import one_line
@@ -102,7 +103,8 @@ def predict(args: argparse.Namespace) -> int:
     """
     from tfdistil.runtime.runtime import Runtime
 
-    runtime = Runtime(_model_file(args.model), args.threads)
+    with without_notes():
+        runtime = Runtime(_model_file(args.model), args.threads)
     kind = runtime.task.kind
     if args.conll and not any(o.level == "word" for o in runtime.task.outputs):
         raise DataError(f"--conll writes a tag per word, but a model for {kind!r} gives none")
