@@ -13,7 +13,7 @@ from tfdistil.distill.worth import (
     draw_weighted,
     draw_weights,
     entities,
-    said_of,
+    predictions_of,
     uncertainty,
     worth,
 )
@@ -81,7 +81,7 @@ def test_a_crf_says_what_its_best_path_is(task, make_examples, make_featurizer):
     crf = {"tags": {"kind": "crf", "constants": {"potentials": potentials.tolist()}}}
     scores = [np.zeros((int(count), labels)) for count in rows.token_counts]
     for decoding, sure in (({}, 1 / labels), (crf, 1.0)):
-        said = list(said_of(task, decoding, rows, lambda output, text: scores[text]))
+        said = list(predictions_of(task, decoding, rows, lambda output, text: scores[text]))
         assert [len(one.tags) for one in said] == [len(text) for text in rows.texts]
         for one in said:
             assert uncertainty(one) == pytest.approx(1 - sure, abs=1e-9)

@@ -40,7 +40,7 @@ from tfdistil.distill.signals import (
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
-from tfdistil.distill.worth import BoundDraw, draw_weights, said_of
+from tfdistil.distill.worth import BoundDraw, draw_weights, predictions_of
 from tfdistil.files import new_file, read_json, remove_file, write_json
 from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
@@ -247,12 +247,12 @@ class Schedule:
     def _worth(
         self, stage: BoundStage, draw: BoundDraw, key: str, name: str, rows: Rows
     ) -> np.ndarray:
-        """What the texts of a set are worth by what the teacher says of them, ``[texts]``."""
+        """What the texts of a set are worth by the teacher's predictions, ``[texts]``."""
         assert stage.teacher is not None
         live = stage.spec.signals == "live"  # of which nothing else is stored
         own, derivations = split(stage.teacher.model, [] if live else stage.teacher_signals([key]))
         stored, _ = self._load(stage, name, signals_read(own, derivations))
-        said = said_of(
+        said = predictions_of(
             self.task,
             stage.teacher.model.decoding(draw.head),
             rows,

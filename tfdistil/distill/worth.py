@@ -1,4 +1,4 @@
-"""What a text is worth to a student, by what its teacher says of it; and rows drawn by it.
+"""What a text is worth to a student, by its teacher's predictions; and rows drawn by it.
 
 A new measure is a function under `worth`, from a prediction to a number from 0 to 1.
 """
@@ -26,7 +26,7 @@ class Worth:
     """A measure of texts.
 
     Attributes:
-        function: of what the teacher says of a text.
+        function: of the teacher's prediction on a text.
         levels: of outputs; a task without any of these cannot be measured so.
     """
 
@@ -76,8 +76,8 @@ class BoundDraw:
 
     Attributes:
         by: the name of the measure.
-        measure: of what the teacher says of a text.
-        head: the teacher's, which says it.
+        measure: of the teacher's prediction on a text.
+        head: the teacher's, which predicts.
         sets: of which texts.
         even: see `draw_weights`.
     """
@@ -128,13 +128,13 @@ def bind_draw(
     return BoundDraw(spec.by, WORTHS[spec.by].function, head, sets, spec.even)
 
 
-def said_of(
+def predictions_of(
     task: Task,
     decoding: Mapping[str, Any],
     rows: Rows,
     scores: Callable[[str, int], np.ndarray],
 ) -> Iterator[Prediction]:
-    """What a model says of each text, from its stored scores.
+    """A model's prediction on each text, from its stored scores.
 
     Args:
         task: decodes.

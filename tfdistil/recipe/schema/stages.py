@@ -198,7 +198,7 @@ class DrawSpec(Part):
         ["transfer"], min_length=1, description="of which sets; of others each text comes once"
     )
     head: str | None = Field(
-        None, description="the teacher's head that says it; none: its first one"
+        None, description="the teacher's head that predicts; none: its first one"
     )
     even: Float = Field(
         0.5, ge=0, le=1, description="share of a pass that is drawn without a look at the texts"
