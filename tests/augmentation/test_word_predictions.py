@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,13 @@ from tests.vectors.make_pieces import byte_pairs, unigram, variant
 from tfdistil.augmentation import AugmentationContext, augment, word_predictions
 from tfdistil.augmentation.whole_words import cased_like, whole_words
 from tfdistil.data.example import Example
-from tfdistil.encoders import load_encoder, load_tokenizer
+from tfdistil.encoders import load_encoder, load_tokenizer, save_encoder, scratch_encoder
 from tfdistil.errors import DataError
+from tfdistil.text.pretrained import bert_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
+from tfdistil.text.train_tokenizer import train_wordpiece
+
+TINY = {"hidden_dim": 8, "layers": 1, "max_positions": 16, "outputs": {}, "seed": 1}
 
 
 def expected(checkpoint, words: list[str], place: int, count: int) -> list[str]:
@@ -73,6 +78,79 @@ def test_what_was_expected_is_kept_and_not_asked_again(make, context, monkeypatc
     assert make("word_predictions", count=30) == made
 
 
+def other_weights(checkpoint: Path, folder: Path) -> str:
+    """A copy of a checkpoint with its word embeddings upside down."""
+    model = load_encoder(checkpoint, heads={"logits": "mlm"})
+    (table,) = [v for v in model.variables if v.shape == model.word_embeddings.shape]
+    table.assign(ops.flip(table, axis=0))
+    save_encoder(model, folder, tokenizer=load_tokenizer(checkpoint))
+    return str(folder)
+
+
+def test_other_weights_are_asked_anew(make, context, checkpoint, tmp_path):
+    """Though configuration and sizes of all files are the same."""
+    texts = [Example(("rain", "...", "?!"))]
+    first = make("word_predictions", texts, 200, candidates=2)
+    other = other_weights(checkpoint, tmp_path / "other")
+    second = make("word_predictions", texts, 200, candidates=2, model=other)
+    assert len([*(context.base / "fillings").iterdir()]) == 2
+    assert {e.words[0] for e in second} == {*expected(other, ["rain", "...", "?!"], 0, 2)}
+    assert {e.words[0] for e in first} != {e.words[0] for e in second}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "5",
+        "null",
+        '[["a"], 1]',
+        "[" * 100_000,
+        '{"a": 1}',
+        "[%s, null]",
+        "[%s, []]",
+        "[%s, [[[5], [1]]]]",
+        '[%s, [[[""], [1]]]]',
+        '[%s, [[["a"], [-1]]]]',
+        '[%s, [[["a", "b"], [1]]]]',
+        "[%s, [[[], [], []]]]",
+    ],
+)
+def test_a_line_that_holds_no_answer_is_asked_again(make, context, broken):
+    text = [Example(("rain",))]
+    made = make("word_predictions", text, 20)
+    (file,) = (context.base / "fillings").iterdir()
+    question = json.loads(file.read_text())[0]
+    file.write_text((broken % json.dumps(question) if "%" in broken else broken) + "\n")
+    assert make("word_predictions", text, 20) == made
+    assert len(file.read_text().splitlines()) == 2  # the answer behind what was there
+
+
+def save_letters(folder: Path, *pieces: str) -> None:
+    """A cased masked language model of a few pieces."""
+    pieces = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *pieces)
+    tokenizer = bert_tokenizer({p: i for i, p in enumerate(pieces)}, lowercase=False)
+    model = scratch_encoder(len(pieces), heads={"logits": "mlm"}, **TINY)
+    save_encoder(model, folder, tokenizer=tokenizer)
+
+
+def test_other_forms_of_the_word_itself_are_no_candidates(tmp_path):
+    """A vocabulary of one word in four forms, and another one."""
+    save_letters(tmp_path / "cased", "rain", "Rain", "RAIN", "rAin", "sun")
+    context = AugmentationContext(tmp_path, checkpoint=str(tmp_path / "cased"))
+    for candidates in (1, 2, 50):
+        found = augment(
+            "word_predictions", [Example(("rain", "!"))], 9, 1, context, candidates=candidates
+        )
+        assert [e.words for e in found] == [("sun", "!")]
+
+
+def test_a_vocabulary_without_words_says_so(tmp_path):
+    save_letters(tmp_path / "letters", "r", "##a", "##i", "##n")
+    context = AugmentationContext(tmp_path, checkpoint=str(tmp_path / "letters"))
+    with pytest.raises(DataError, match=r"no piece of .*letters is a whole word"):
+        augment("word_predictions", TRAIN, 9, 1, context)
+
+
 def test_both_texts_of_a_pair_change(make):
     pair = Example(("rain", "in", "rome"), second=("fly", "to", "york"), label="no")
     made = make("word_predictions", [pair], 30)
@@ -105,12 +183,8 @@ def test_options_out_of_range_say_so(make, options):
 
 
 def test_a_checkpoint_without_a_head_of_pieces_says_so(make, tmp_path):
-    from tfdistil.encoders import save_encoder, scratch_encoder
-    from tfdistil.text.train_tokenizer import train_wordpiece
-
     tokenizer = train_wordpiece(["rain in rome"] * 5, 60, lowercase=True)
-    sizes = {"hidden_dim": 8, "layers": 1, "max_positions": 16, "outputs": {}, "seed": 1}
-    headless = scratch_encoder(vocabulary=tokenizer.get_vocab_size(), **sizes)
+    headless = scratch_encoder(tokenizer.get_vocab_size(), **TINY)
     save_encoder(headless, tmp_path / "headless", tokenizer=tokenizer)
     with pytest.raises(DataError, match="headless has no masked-language head; give model: FOLDER"):
         make("word_predictions", model=str(tmp_path / "headless"))
@@ -130,3 +204,5 @@ def test_whole_words_of_pieces_that_mark_spaces(pieces, family, name):
     assert all(featurizer.pieces([word])[word] == (i,) for i, word in words.items())
     begin = {i for piece, i in ids.items() if piece.startswith(("\u2581", "\u0120"))}
     assert words.keys() <= begin
+    one_piece = {w for w in ("and", "to", "the", "de") if len(featurizer.pieces([w])[w]) == 1}
+    assert one_piece <= {*words.values()}  # though pieces within words read like them

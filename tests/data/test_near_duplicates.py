@@ -8,6 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfdistil.data import near_duplicates
 from tfdistil.data.example import Example
 from tfdistil.data.near_duplicates import drop_near_duplicates
 
@@ -61,11 +62,31 @@ def test_as_by_force():
             for _ in range(generator.randint(0, 2)):
                 copy[generator.randrange(len(copy))] = generator.choice(words)
             examples.append(Example(tuple(copy)))
-    for share in (0.75, 0.9, 1.0):
-        expected = by_force(examples, share)
+    for share in (0.1, 0.4, 0.5, 0.75, 0.9, 1.0):
         kept, dropped = drop_near_duplicates(examples, share)
-        assert 0 < dropped < len(examples) - 100
-        assert kept == expected
+        assert 0 < dropped < len(examples) - 5
+        assert kept == by_force(examples, share)
+
+
+def test_requests_of_one_form_take_no_time(monkeypatch):
+    """They share most pairs, and too few: looked up by their rarest ones, hardly any is counted."""
+    words = [f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(3000)]
+    form = "please set a reminder to call {} {} at nine in the morning"
+    texts = sentences(*(form.format(one, other) for one, other in pairwise(words)))
+    looked_up = 0
+
+    class Index(near_duplicates._Index):
+        def _overlap(self, sizes: int) -> int:
+            nonlocal looked_up
+            looked_up += 1
+            return super()._overlap(sizes)
+
+    monkeypatch.setattr(near_duplicates, "_Index", Index)
+    seen: list[int] = []
+    kept, dropped = drop_near_duplicates(texts, 0.8, seen.append)
+    assert (len(kept), dropped) == (len(texts), 0)
+    assert seen == list(range(1, len(texts) + 1))
+    assert looked_up < 20 * len(texts)  # by size and place; a sentence has 13 pairs
 
 
 @given(st.lists(st.text("ab ", max_size=12), max_size=12), st.floats(0.05, 1))

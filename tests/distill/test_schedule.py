@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ import pytest
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.streams import RowStream
+from tfdistil.distill.worth import BoundDraw
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError, RunError
 from tfdistil.recipe.schema.stages import DrawSpec, OptimizerSpec, StageSpec, StopSpec, TermSpec
@@ -416,6 +418,37 @@ def test_texts_with_entities_come_more_often(make, monkeypatch, task, sets, sign
         assert np.corrcoef(found, weights)[0, 1] > 0.95
     assert np.ptp(pooled[:20]) <= 2  # some batches are made ahead
     assert np.ptp(alone) > 10
+
+
+def test_a_set_without_text_is_drawn_like_one_that_is_not_there(make):
+    """As terms skip it: recipes to build on name sets that not every data set has."""
+    terms = term(loss="logit_mse", stream=["train", "augmented", "transfer"])
+    weights = []
+    for number, names in enumerate((["transfer"], ["augmented", "transfer"])):
+        schedule = make(f"run{number}")
+        schedule.run([stage(terms=terms, draw=draw(sets=names))])
+        weights.append(weights_of(schedule))
+    assert_close(*weights)
+
+
+def test_a_long_text_does_not_take_the_place_of_other_sets(make, make_examples):
+    """Weights are 1 in the mean of a set's rows, of which a long text has many."""
+    schedule = make()
+    schedule.sets["transfer"] = [*make_examples(20, seed=3), *make_examples(1, seed=4, longest=900)]
+    bound = schedule.check(stage(terms=term(loss="logit_mse", stream=["train", "transfer"])))
+    bound = replace(
+        bound,
+        draw=BoundDraw(
+            "length", lambda said: 1 / len(said.tags or "1"), "logits", ("transfer",), 0.5
+        ),
+    )
+    weights = schedule._weights(bound, "train+transfer", ("train", "transfer"))
+    rows = schedule.rows("student", "train"), schedule.rows("student", "transfer")
+    train, transfer = np.split(weights, [len(rows[0])])
+    assert len(transfer) > 30
+    np.testing.assert_array_equal(train, 1.0)
+    assert transfer.mean() == pytest.approx(1.0)
+    assert transfer.min() >= 0.5
 
 
 def test_what_texts_are_drawn_by_is_stored_with_what_terms_read(make, make_bilstm):

@@ -14,10 +14,12 @@ class StoredAnswers:
     Args:
         file: of the lines; whoever asks another model names another file.
         batch: texts asked about at once, and written together.
+        valid: whether a line holds an answer to a text; where it does not, the text is asked about
+            again.
     """
 
-    def __init__(self, file: Path, batch: int):
-        self.file, self.batch = file, batch
+    def __init__(self, file: Path, batch: int, valid: Callable[[str, Any], bool]):
+        self.file, self.batch, self.valid = file, batch, valid
 
     def __call__(
         self,
@@ -32,7 +34,7 @@ class StoredAnswers:
             answer: texts that the file does not have to plain JSON data for each.
             count: told how many of the different texts have one.
         """
-        known = dict(_read(self.file))
+        known = {text: answer for text, answer in _read(self.file) if self.valid(text, answer)}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         total = len(set(texts))
         if not missing:
@@ -41,7 +43,7 @@ class StoredAnswers:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         # Texts of one length make a batch without much padding.
         missing.sort(key=lambda text: (len(text), text))
-        with self.file.open("a", encoding="utf-8") as lines:
+        with self.file.open("a", encoding="utf-8", errors="surrogatepass") as lines:
             for start in range(0, len(missing), self.batch):
                 part = missing[start : start + self.batch]
                 made = dict(zip(part, answer(part), strict=True))
@@ -61,9 +63,10 @@ def _read(file: Path) -> Iterator[tuple[str, Any]]:
     if data and not data.endswith(b"\n"):
         with file.open("ab") as lines:
             lines.write(b"\n")
-    for line in data.decode("utf-8", errors="replace").splitlines():
+    for line in data.split(b"\n"):
         try:
-            text, answer = json.loads(line)
-        except ValueError:
+            text, answer = json.loads(line.decode("utf-8", "surrogatepass"))
+        except (ValueError, TypeError, RecursionError):  # not UTF-8, not JSON, or not a pair
             continue
-        yield text, answer
+        if isinstance(text, str):
+            yield text, answer

@@ -71,19 +71,6 @@ class RegisteredTranslator:
         return found
 
 
-def checkpoint_identity(source: str) -> str:
-    """What the answers of a checkpoint depend on: its configuration and the sizes of its weights.
-
-    Args:
-        source: a folder; of a hub id all that is known is its name.
-    """
-    folder = Path(source)
-    config = folder / "config.json"
-    parts = [config.read_text("utf-8")] if config.is_file() else [str(folder)]
-    parts += [f"{p.name} {p.stat().st_size}" for p in sorted(folder.glob("*.safetensors"))]
-    return "\n".join(parts)
-
-
 class HuggingFaceTranslator:
     """Marian, NLLB, M2M100 or another of `MODEL_TYPES`, by beam search. Needs PyTorch.
 
@@ -110,8 +97,11 @@ class HuggingFaceTranslator:
 
     def identity(self, source: str, target: str) -> str:
         """The model's configuration and the sizes of its weights, the codes and the beams."""
-        model = checkpoint_identity(self._folder(source, target))
-        return "\n".join([model, self._code(source), self._code(target), str(self.beams)])
+        folder = Path(self._folder(source, target))
+        config = folder / "config.json"
+        parts = [config.read_text("utf-8")] if config.is_file() else [str(folder)]
+        parts += [f"{p.name} {p.stat().st_size}" for p in sorted(folder.glob("*.safetensors"))]
+        return "\n".join([*parts, self._code(source), self._code(target), str(self.beams)])
 
     def __call__(self, texts: Sequence[str], source: str, target: str) -> list[str]:
         """One batch through the model.
@@ -254,5 +244,6 @@ class StoredTranslations:
     ) -> list[str]:
         """Translations of all texts; ``count`` is told how many are there."""
         key = hashlib.sha256(self.translate.identity(source, target).encode()).hexdigest()[:16]
-        stored = StoredAnswers(self.folder / f"{source}-{target}-{key}.jsonl", self.batch)
+        file = self.folder / f"{source}-{target}-{key}.jsonl"
+        stored = StoredAnswers(file, self.batch, lambda text, answer: isinstance(answer, str))
         return stored(texts, lambda part: self.translate(part, source, target), count)

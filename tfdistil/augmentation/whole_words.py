@@ -22,13 +22,15 @@ def whole_words(featurizer: SubwordFeaturizer) -> dict[int, str]:
     decoded = tokenizer.decode_batch([[i] for i in ids], skip_special_tokens=False)
     # A tokenizer without a decoder leaves the sign that stands for a space.
     read = (text.strip().lstrip(_SPACES) for text in decoded)
-    words = {
-        word: i
+    written = {
+        i: word
         for i, word in zip(ids, read, strict=True)
         if word.isalpha() and (len(word) > 1 or not word.isascii())
     }
-    known = featurizer.pieces(words)
-    found = {i: word for word, i in sorted(words.items()) if known[word] == (i,)}
+    # Several pieces may read alike, of which one is the word and others stand within one.
+    known = featurizer.pieces(written.values())
+    by_word = sorted((word, i) for i, word in written.items() if known[word] == (i,))
+    found = {i: word for word, i in by_word}
     featurizer.forget()  # all words of a vocabulary, which no text has
     return found
 

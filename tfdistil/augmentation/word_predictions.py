@@ -11,17 +11,16 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.stored_answers import StoredAnswers
-from tfdistil.augmentation.translation import checkpoint_identity
 from tfdistil.augmentation.whole_words import cased_like, whole_words
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
-from tfdistil.files import beside
+from tfdistil.files import beside, sha256
 from tfdistil.padding import padded_lengths
 from tfdistil.text.subwords import SubwordFeaturizer
 
@@ -31,6 +30,8 @@ Filling = list[list[Any]]
 
 _LONGEST = 128
 """Positions of a window at the most; the words beyond it stay."""
+_READ = ("config.json", "tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.safetensors")
+"""The files of a checkpoint that predictions depend on."""
 _PLACES = 64
 """The number of hidden words in a batch is rounded up to a multiple of it, for few shapes."""
 
@@ -84,7 +85,7 @@ def word_predictions(
     filler = _Filler(beside(context.base, source), candidates)
     file = context.base / store / f"{filler.key()}.jsonl"
     counter = context.counter("words that are expected", len(set(texts)))
-    fillings = iter(StoredAnswers(file, batch)(texts, filler, counter))
+    fillings = iter(StoredAnswers(file, batch, _is_filling)(texts, filler, counter))
     made = []
     for example, hidden in drafts:
         parts = [
@@ -131,6 +132,21 @@ def _texts(example: Example, hidden: Sequence[Sequence[int]]) -> list[str]:
     ]
 
 
+def _is_filling(text: str, answer: Any) -> bool:
+    """Whether a line of the file is what `_Filler` would have written."""
+    try:
+        _, places = json.loads(text)
+        return len(answer) == len(places) and all(
+            len(words) == len(weights)
+            and all(isinstance(word, str) and word for word in words)
+            and all(0 <= weight <= 1 for weight in weights)
+            and (not words or weights[0] > 0)
+            for words, weights in answer
+        )
+    except (ValueError, TypeError):
+        return False
+
+
 def _filled(
     words: Words, places: Sequence[int], filling: Filling, generator: random.Random
 ) -> Words:
@@ -140,6 +156,26 @@ def _filled(
             (word,) = generator.choices(expected, weights)
             found[place] = cased_like(word, words[place])
     return tuple(found)
+
+
+class _Loaded(NamedTuple):
+    """A masked language model with what feeds it and the words that it may give.
+
+    Attributes:
+        model: the encoder.
+        featurizer: its own.
+        mask: id of the piece that hides a word.
+        ids: of the pieces that are whole words, ``[words]``.
+        names: these words.
+        forms: the word without case to its numbers among them.
+    """
+
+    model: Any
+    featurizer: SubwordFeaturizer
+    mask: int
+    ids: np.ndarray
+    names: list[str]
+    forms: dict[str, list[int]]
 
 
 class _Filler:
@@ -152,18 +188,21 @@ class _Filler:
 
     def __init__(self, source: str, candidates: int):
         self.source, self.candidates = source, candidates
-        self._loaded: tuple[Any, SubwordFeaturizer, int, np.ndarray, list[str]] | None = None
+        self._loaded: _Loaded | None = None
 
     def key(self) -> str:
         """What the answers depend on, beside the text."""
-        identity = f"{checkpoint_identity(self.source)}\n{self.candidates} {_LONGEST}"
+        folder = Path(self.source)
+        files = sorted(path for name in _READ for path in folder.glob(name))
+        content = [f"{path.name} {sha256(path)}" for path in files] or [self.source]
+        identity = "\n".join([*content, f"{self.candidates} {_LONGEST}"])
         return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
     def __call__(self, texts: Sequence[str]) -> list[Filling]:
         """What is expected in the places of some texts, see `_texts`."""
         if self._loaded is None:
             self._loaded = self._load()
-        model, featurizer, mask, ids, names = self._loaded
+        model, featurizer, mask, ids, names, forms = self._loaded
         asked = [json.loads(text) for text in texts]
         inputs, positions = _inputs(featurizer, mask, asked)
         fillings: list[Filling] = [[[[], []] for _ in places] for _, places in asked]
@@ -175,17 +214,13 @@ class _Filler:
         logits = np.asarray(model({**inputs, "scored": scored})["logits/mlm"], np.float64)[:, ids]
         for (text, number, _), row in zip(positions, logits, strict=False):
             words, places = asked[text]
-            own = words[places[number]].casefold()
-            best = [i for i in _highest(row, self.candidates + 1) if names[i].casefold() != own]
-            weights = np.exp(row[best[: self.candidates]] - row[best[0]])
-            fillings[text][number] = [
-                [names[i] for i in best[: len(weights)]],
-                weights.round(6).tolist(),
-            ]
+            row[forms.get(words[places[number]].casefold(), [])] = -np.inf  # it is there already
+            best = [i for i in _highest(row, self.candidates) if row[i] > -np.inf]
+            weights = np.exp(row[best] - row[best[:1]]).round(6)
+            fillings[text][number] = [[names[i] for i in best], weights.tolist()]
         return fillings
 
-    def _load(self) -> tuple[Any, SubwordFeaturizer, int, np.ndarray, list[str]]:
-        """The model, what feeds it, the mask piece, and the whole words with their ids."""
+    def _load(self) -> _Loaded:
         from tfdistil.encoders import load_encoder, load_tokenizer
         from tfdistil.encoders.checkpoint_info import resolve_checkpoint
         from tfdistil.text.pretrained import special_token_names
@@ -205,7 +240,13 @@ class _Filler:
         if featurizer.mask is None:
             raise DataError(f"word_predictions: the tokenizer of {self.source} has no mask piece")
         words = whole_words(featurizer)
-        return model, featurizer, featurizer.mask, np.array([*words], int), [*words.values()]
+        if not words:
+            raise DataError(f"word_predictions: no piece of {self.source} is a whole word")
+        forms: dict[str, list[int]] = {}
+        for number, word in enumerate(words.values()):
+            forms.setdefault(word.casefold(), []).append(number)
+        ids, names = np.array([*words], int), [*words.values()]
+        return _Loaded(model, featurizer, featurizer.mask, ids, names, forms)
 
 
 def _highest(values: np.ndarray, count: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.source import load
 from tfdistil.data.splits import split_dev
+from tfdistil.data.unscored import unscored_labels
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.recipe.recipe import Recipe
+from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
 
 
@@ -61,7 +64,11 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
         unknown=unknown,
         longest=longest,
     )
-    report = replace(report, few=_few(recipe, results))
+    sets = _scored_sets(recipe, results)
+    parts = TASKS[recipe.task.kind].learns_from
+    unscored = unscored_labels(sets["train"], [*sets["dev"], *sets["test"]], parts)
+    few = too_few_to_choose(sets["dev"]) if sets["dev"] else None
+    report = replace(report, few=few, unscored=tuple(unscored))
     if recipe.data.corpus is None:
         return report
     broken: list[DataError] = []
@@ -71,22 +78,20 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     return replace(report, splits=(*given, text), problems=all_problems)
 
 
-def _few(recipe: Recipe, results: Mapping[str, ReadResult]) -> str | None:
-    """What to say of the dev set that a run would have, if it is too small."""
+def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, list[Example]]:
+    """The labelled sets that a run would have; all empty where there are no labels."""
     wanted = recipe.data.languages
-    sets = {
-        name: [e for e in results[name].examples if wanted is None or e.language in wanted]
-        for name in ("train", "dev")
-        if name in results
-    }
-    if not recipe.task.is_labelled or not any(sets.values()):
-        return None
-    if not sets.get("dev"):
-        try:
-            _, sets["dev"] = split_dev(sets["train"], recipe.data.dev_fraction, recipe.seed)
-        except DataError:  # of one sentence; a run says so
-            return None
-    return too_few_to_choose(sets["dev"])
+    sets: dict[str, list[Example]] = {"train": [], "dev": [], "test": []}
+    if not recipe.task.is_labelled:
+        return sets
+    for name in sets.keys() & results.keys():
+        examples = results[name].examples
+        sets[name] = [e for e in examples if wanted is None or e.language in wanted]
+    if sets["train"] and not sets["dev"]:
+        with suppress(DataError):  # of one sentence; a run says so
+            fraction, seed = recipe.data.dev_fraction, recipe.seed
+            sets["train"], sets["dev"] = split_dev(sets["train"], fraction, seed)
+    return sets
 
 
 def _text(recipe: Recipe, base: Path, problems: list[DataError]) -> Iterator[Example]:

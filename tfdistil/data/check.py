@@ -13,7 +13,6 @@ from typing import Any
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.splits import overlap, sentence_key
-from tfdistil.data.unscored import unscored_labels
 from tfdistil.printable import one_line, shortened
 
 Tokenize = Callable[[str], Sequence[Any]]
@@ -193,9 +192,7 @@ def check(
             if count:
                 overlaps[name, other] = count
     problems = tuple(str(problem) for _, result in given for problem in result.problems)
-    held_out = [e for split in (dev, test) if split is not None for e in split.examples]
-    unscored = tuple(unscored_labels(train.examples, held_out))
-    return DataReport(splits, unseen, overlaps, problems, unseen_is_error, unscored=unscored)
+    return DataReport(splits, unseen, overlaps, problems, unseen_is_error)
 
 
 class _Pieces:

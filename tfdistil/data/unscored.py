@@ -12,7 +12,9 @@ EXPECTED = 10
 chance they then have none once in 20,000 sets."""
 
 
-def unscored_labels(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
+def unscored_labels(
+    train: Sequence[Example], held_out: Sequence[Example], parts: Sequence[str]
+) -> list[str]:
     """What to say of types of spans, and of intents or classes, that train alone has.
 
     Where sets come from different hands, as a type dropped from the newer ones, each prediction of
@@ -21,11 +23,13 @@ def unscored_labels(train: Sequence[Example], held_out: Sequence[Example]) -> li
     Args:
         train: labelled.
         held_out: dev and test together; without labels there is nothing to say.
+        parts: the attributes that the task learns from; labels of others are not predicted.
     """
     said = []
-    for (one, few, many, drops), mine, theirs in zip(
-        _KINDS, _counts(train), _counts(held_out), strict=True
-    ):
+    for part, (one, few, many, drops) in _KINDS.items():
+        if part not in parts:
+            continue
+        mine, theirs = _COUNTS[part](train), _COUNTS[part](held_out)
         for label, count in _missing(mine, theirs).items():
             said.append(
                 f"{one} {label} ({count:,} of {mine.total():,} {many} of train) is in neither dev "
@@ -34,16 +38,22 @@ def unscored_labels(train: Sequence[Example], held_out: Sequence[Example]) -> li
     return said
 
 
-_KINDS = (
-    ("span type", "span", "spans", "`label_map: {{{}: O}}` on train drops it"),
-    ("label", "text", "texts", "drop it from train, or add it to dev"),
-)
+_KINDS = {
+    "tags": ("span type", "span", "spans", "`label_map: {{{}: O}}` on train drops it"),
+    "label": ("label", "text", "texts", "drop it from train, or add it to dev"),
+}
 
 
-def _counts(examples: Sequence[Example]) -> tuple[Counter[str], Counter[str]]:
+def _spans(examples: Sequence[Example]) -> Counter[str]:
     tags = (tag for example in examples for tag in example.tags or ())
-    spans = Counter(tag[2:] for tag in tags if tag.startswith("B-"))
-    return spans, Counter(e.label for e in examples if e.label is not None)
+    return Counter(tag[2:] for tag in tags if tag.startswith("B-"))
+
+
+def _labels(examples: Sequence[Example]) -> Counter[str]:
+    return Counter(example.label for example in examples if example.label is not None)
+
+
+_COUNTS = {"tags": _spans, "label": _labels}
 
 
 def _missing(train: Counter[str], held_out: Mapping[str, int]) -> dict[str, int]:

@@ -211,9 +211,10 @@ def _draw(
     """How texts are drawn, where that is not one after another."""
     if spec.draw is None:
         return None
+    named = [*dict.fromkeys(chain.from_iterable(term.pool for term in spec.terms))]
     in_memory = {name: not isinstance(sets[name], TextPart) for name in chain(*pools)}
     try:
-        return bind_draw(spec.draw, teacher, head, in_memory, task)
+        return bind_draw(spec.draw, teacher, head, named, in_memory, task)
     except RecipeError as error:
         raise RecipeError(f"stage {spec.name!r}: draw: {error}") from None
 

@@ -235,13 +235,12 @@ class Schedule:
         weights = []
         for name in pool:
             rows = cast(Rows, self.rows(stage.spec.student, name))
-            of_texts = np.ones(len(rows.token_counts))
+            weights.append(np.ones(len(rows)))
             if name in draw.sets:
-                values = self._worth(stage, draw, key, name, rows)
-                of_texts = draw_weights(values, draw.even)
-                drawn = (values * of_texts).mean()
+                values = self._worth(stage, draw, key, name, rows)[rows.example]
+                weights[-1] = draw_weights(values, draw.even)
+                drawn = (values * weights[-1]).mean()
                 self.say(f"  {draw.by} in {name}: {values.mean():.1%} there, {drawn:.1%} drawn")
-            weights.append(of_texts[rows.example])
         return np.concatenate(weights)
 
     def _worth(

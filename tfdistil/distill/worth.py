@@ -5,7 +5,7 @@ A new measure is a function under `worth`, from a prediction to a number from 0 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +90,12 @@ class BoundDraw:
 
 
 def bind_draw(
-    spec: DrawSpec, teacher: Any, head: str, in_memory: Mapping[str, bool], task: Task
+    spec: DrawSpec,
+    teacher: Any,
+    head: str,
+    named: Sequence[str],
+    in_memory: Mapping[str, bool],
+    task: Task,
 ) -> BoundDraw:
     """Look up what a stage draws by.
 
@@ -98,7 +103,8 @@ def bind_draw(
         spec: the recipe's.
         teacher: the model that says what a text is worth.
         head: its head where the recipe names none.
-        in_memory: the sets that the stage draws from, each with whether it is in memory.
+        named: the sets that terms of the stage name.
+        in_memory: those of them that are not empty, each with whether it is in memory.
         task: decodes.
 
     Raises:
@@ -111,11 +117,11 @@ def bind_draw(
     if not any(output.level in levels for output in task.outputs):
         raise RecipeError(f"by: {spec.by} is for labels of {listed(levels)}s, which are none here")
     for name in spec.sets:
-        if name not in in_memory:
+        if name not in named:
             raise RecipeError(
-                f"sets: the stage does not draw from {name!r}, but from {listed([*in_memory])}"
+                f"sets: the stage does not draw from {name!r}, but from {listed(named)}"
             )
-        if not in_memory[name]:
+        if not in_memory.get(name, True):
             raise RecipeError(f"sets: {name!r} is kept in shards; balance says how that is drawn")
     head = spec.head or head
     try:
@@ -155,14 +161,14 @@ def predictions_of(
 
 
 def draw_weights(values: np.ndarray, even: float) -> np.ndarray:
-    """How often each text is drawn in a pass; 1 in the mean.
+    """How often each row of a set is drawn in a pass; 1 in the mean.
 
     Args:
-        values: what each is worth, >= 0, ``[texts]``.
+        values: what each is worth, >= 0, ``[rows]``.
         even: the share of a pass that is drawn without a look at it, 0 to 1.
 
     Returns:
-        even + (1 - even) · value / mean, ``[texts]``; 1 where nothing is worth anything.
+        even + (1 - even) · value / mean, ``[rows]``; 1 where nothing is worth anything.
     """
     mean = values.mean() if len(values) else 0.0
     return even + (1.0 - even) * values / mean if mean > 0 else np.ones(len(values))

@@ -83,7 +83,8 @@ def run(
             for name, found in corpus.unknown_labels.items():
                 listed = describe_unknown(found)
                 screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
-            for line in unscored_labels(corpus.train, (*corpus.dev, *corpus.test)):
+            held_out = (*corpus.dev, *corpus.test)
+            for line in unscored_labels(corpus.train, held_out, corpus.task.learns_from):
                 screen.line(f"  {line}")
             for few in small_sets(corpus.task, corpus.score_sets()):
                 screen.line(f"  {few}")
@@ -218,6 +219,7 @@ def check_stages(
             bound = bind_stage(stage, models, sets, task, work.recipe.head_of(name))
             if stage.teacher is not None:
                 read = {signal for term in bound.terms for signal in term.teacher}
+                read.update(bound.drawn_by)
                 for teacher in work.recipe.members_of(stage.teacher):
                     check_taught(work.recipe, teacher, models, read)
     specs = work.recipe.entries

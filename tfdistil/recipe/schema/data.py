@@ -150,8 +150,8 @@ class DataSpec(Part):
         None,
         gt=0,
         le=1,
-        description="leave out transfer sentences that share so much of their pairs of "
-        "neighbouring words with an earlier one; none: keep them",
+        description="leave out a transfer sentence that has this share of pairs of neighbouring "
+        "words, of all that either has, in common with an earlier one; none: keep it",
     )
     transfer_limit: Int | None = Field(
         None, ge=1, description="use so many transfer sentences, those of low_resource included"
