@@ -84,7 +84,7 @@ def word_predictions(
     texts = [text for example, hidden in drafts for text in _texts(example, hidden)]
     filler = _Filler(beside(context.base, source), candidates)
     file = context.base / store / f"{filler.key()}.jsonl"
-    counter = context.counter("words that are expected", len(set(texts)))
+    counter = context.counter("predicted words", len(set(texts)))
     fillings = iter(StoredAnswers(file, batch, _is_filling)(texts, filler, counter))
     made = []
     for example, hidden in drafts:
