@@ -73,6 +73,18 @@ _ROWS = (
     '{"words": ["Ada", "L."], "second": "b c", "tags": null, "text": "Ada  L."}\n'
     '{"text": "two words", "tags": ["O", "O"]}\n'
 )
+_NUMBERED = (
+    '{"id": "0", "tokens": ["Ada", "L."], "ner_tags": [1, 2], "kind": "a", "tags": ["?"]}\n'
+    '{"id": "1", "tokens": ["Go"], "ner_tags": [0]}\n'
+)
+_ARRAY = (
+    '[\n{"words": ["Ada",\n "L."],\n "tags": ["B-x",\n "O"]},\n'
+    '{"words": ["Go"], "tags": ["O"], "label": "a"}\n]\n'
+)
+_DOCCANO = (
+    '{"id": 1, "text": "Ada in Bonn", "label": [[0, 3, "P"], [7, 11, "L"]]}\n'
+    '{"id": 2, "text": "ok", "label": []}\n'
+)
 _MTOD_TOKENS = json.dumps(
     {
         "tokenizations": [
@@ -289,6 +301,52 @@ CASES = [
             Broken("offsets", "a.jsonl", _ROWS.replace(", [3, 6]", ""), 1, "but 1 offsets"),
             Broken("place", "a.jsonl", _ROWS.replace("[3, 6]", "[3, 5]"), 1, "'on', not 'on.'"),
             Broken("second", "a.jsonl", _ROWS.replace('"b c"', "7"), 3, "int, expected a string"),
+            Broken("numbers", "a.jsonl", _ROWS.replace('["B-x", "O"]', "[1, 0]"), 1, "names: [O"),
+        ),
+    ),
+    Case(
+        "jsonl_words",
+        {"hub.jsonl": _NUMBERED},
+        (
+            Example(("Ada", "L."), ("B-x", "I-x"), "a", source="hub.jsonl:1"),
+            Example(("Go",), ("O",), source="hub.jsonl:2"),
+        ),
+        options={
+            "words": "tokens",
+            "tags": "ner_tags",
+            "label": "kind",
+            "names": ["O", "B-x", "I-x"],
+        },
+        broken=(
+            Broken("no such tag", "hub.jsonl", _NUMBERED.replace("[0]", "[3]"), 2, "from 0 to 2"),
+            Broken("tag string", "hub.jsonl", _NUMBERED.replace("[0]", '["O"]'), 2, "has 'O'"),
+            Broken("illegal", "hub.jsonl", _NUMBERED.replace("[1, 2]", "[0, 2]"), 1, "illegal tag"),
+        ),
+    ),
+    Case(
+        "jsonl_words",
+        {"array.json": _ARRAY},
+        (
+            Example(("Ada", "L."), ("B-x", "O"), source="array.json:2"),
+            Example(("Go",), ("O",), "a", source="array.json:6"),
+        ),
+        broken=(
+            Broken("no object", "array.json", _ARRAY.replace("\n]", ",\n7]"), 7, "int in the list"),
+            Broken("JSON", "array.json", _ARRAY.replace('"O"]},', '"O"]}'), 6, "bad JSON at"),
+            Broken("tags", "array.json", _ARRAY.replace('"B-x"', '"I-x"'), 2, "illegal tag"),
+            Broken("open", "array.json", _ARRAY.replace("\n]", ""), 6, "bad JSON at"),
+        ),
+    ),
+    Case(
+        "jsonl_spans",
+        {"doccano.jsonl": _DOCCANO},
+        (
+            Example(**_words("Ada in Bonn"), tags=("B-P", "O", "B-L"), source="doccano.jsonl:1"),
+            Example(**_words("ok"), tags=("O",), source="doccano.jsonl:2"),
+        ),
+        options={"spans": "label"},
+        broken=(
+            Broken("span", "doccano.jsonl", _DOCCANO.replace("0, 3,", "0,"), 1, "whole numbers"),
         ),
     ),
     Case(

@@ -100,3 +100,42 @@ def test_what_cannot_be_told_is_asked_for(name: str, text: str, says: str, tmp_p
         suggest(tmp_path / name)
     with pytest.raises(DataError, match="no such file"):
         suggest(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format", "options"),
+    [
+        (
+            "a.jsonl",
+            '{"id": "1", "tokens": ["Ada", "is"], "ner_tags": ["B-PER", "O"], "intent": "say"}\n',
+            "jsonl_words",
+            {"words": "tokens", "tags": "ner_tags", "label": "intent"},
+        ),
+        ("a.json", '[{"words": ["a"], "tags": ["O"], "label": "x"}]', "jsonl_words", {}),
+        (
+            "a.jsonl",
+            '{"text": "Ada is", "label": [[0, 3, "PER"]], "Comments": []}\n',
+            "jsonl_spans",
+            {"spans": "label"},
+        ),
+        ("a.jsonl", '{"text": "so", "labels": []}\n', "jsonl_spans", {"spans": "labels"}),
+        ("a.json", '[\n  {"text": "a", "entities": []}\n]', "jsonl_spans", {}),
+        (
+            "a.json",
+            '[\n  {"review": "good", "stars": 5},\n  {"review": "bad", "stars": 1}]',
+            "table",
+            {"text": "review", "label": "stars"},
+        ),
+    ],
+)
+def test_json_of_annotation_tools_and_hubs(name, text, format, options, tmp_path: Path):
+    (tmp_path / name).write_text(text)
+    source = suggest(tmp_path / name)
+    assert (source.format, source.options) == (format, options)
+    assert len(load([source]).examples) >= 1
+
+
+def test_tags_that_are_numbers_need_names(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["Ada", "is"], "ner_tags": [1, 0]}\n')
+    with pytest.raises(DataError, match=r"tags: ner_tags, names: \[O, B-PER, I-PER, ...\]"):
+        suggest(tmp_path / "a.jsonl")

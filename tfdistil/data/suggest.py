@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +12,9 @@ from typing import Any
 
 from tfdistil.data.readers import guess_format
 from tfdistil.data.readers.files import check_text
+from tfdistil.data.readers.json_items import first_object, is_array
+from tfdistil.data.readers.jsonl_spans import spans_field
+from tfdistil.data.readers.jsonl_words import tags_field, words_field
 from tfdistil.data.readers.tags import is_tag
 from tfdistil.data.schemes import scheme_of
 from tfdistil.data.source import Source
@@ -114,12 +116,8 @@ def _most(true: Iterable[object]) -> bool:
 
 def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     first = lines[0]
-    if first.lstrip().startswith("{"):
-        try:
-            row = json.loads(first)
-        except (ValueError, RecursionError):
-            row = {}
-        return _by_name(path, list(row) if isinstance(row, dict) else [])
+    if first.lstrip().startswith("{") or is_array("\n".join(lines[:2])):
+        return _by_name(path, list(first_object("\n".join(lines).lstrip()) or {}))
     separator = "\t" if "\t" in first else "," if "," in first else ";"
     try:
         rows = list(csv.reader(lines, delimiter=separator))
@@ -168,8 +166,31 @@ def _top(_path: Path, lines: Sequence[str]) -> dict[str, Any]:
     return {"parse": column if "[IN:" in lines[0] else names[min(column, len(names) - 1)]}
 
 
+def _spans(_path: Path, lines: Sequence[str]) -> dict[str, Any]:
+    field = spans_field(first_object("\n".join(lines).lstrip()) or {})
+    return {} if field in (None, "entities", "spans") else {"spans": field}
+
+
+def _words(path: Path, lines: Sequence[str]) -> dict[str, Any]:
+    row = first_object("\n".join(lines).lstrip()) or {}
+    words, tags = words_field(row), tags_field(row)
+    found = {} if words in (None, "words") else {"words": words}
+    if tags not in (None, "tags"):
+        found["tags"] = tags
+    if tags is not None and any(type(tag) is int for tag in row[tags]):
+        raise DataError(
+            f"the tags in {tags!r} are numbers; set `options` to {{words: {words}, tags: {tags}, "
+            "names: [O, B-PER, I-PER, ...]} in a recipe, with what they are called, from 0 on",
+            path,
+        )
+    label = next((name for name in LABEL if isinstance(row.get(name), str)), None)
+    return found if label in (None, "label") else {**found, "label": label}
+
+
 _FINDERS: dict[str, Callable[[Path, Sequence[str]], dict[str, Any]]] = {
     "conll": _conll,
+    "jsonl_spans": lambda path, lines: {"options": _spans(path, lines)},
+    "jsonl_words": lambda path, lines: {"options": _words(path, lines)},
     "table": lambda path, lines: {"options": _table(path, lines)},
     "top": lambda path, lines: {"options": _top(path, lines)},
 }

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tfdistil.data.readers.json_items import first_object, is_array
+from tfdistil.data.readers.jsonl_spans import spans_field
+from tfdistil.data.readers.jsonl_words import words_field
 from tfdistil.data.readers.tags import is_tag
 from tfdistil.data.schemes import scheme_of
 
 _HEAD = 65536
 _CLINC = re.compile(r'\s*\{\s*"(?:oos_)?(?:train|val|test)"\s*:\s*\[\s*\[')
 _ABSA = re.compile(r"<sentence\s[^<]*>\s*<text>")
-_WORDS = re.compile(r'"words"\s*:\s*\[')
 _CONLL_SUFFIXES = (".conll", ".conllu", ".iob2", ".iob", ".bio")
 
 
@@ -30,8 +32,8 @@ def guess_format(path: Path) -> str | None:
     suffix = path.suffix.lower()
     if not lines:
         return None
-    if lines[0].lstrip().startswith("{"):
-        return _guess_json(head, lines[0])
+    if lines[0].lstrip().startswith("{") or is_array(head):
+        return _guess_json(head.lstrip("\ufeff"))
     if _ABSA.search(head):
         return "absa"
     if '{"tokenizations"' in lines[0] and lines[0].count("\t") == 4:
@@ -47,16 +49,17 @@ def guess_format(path: Path) -> str | None:
     return None
 
 
-def _guess_json(head: str, first: str) -> str | None:
+def _guess_json(head: str) -> str | None:
     if '"rasa_nlu_data"' in head:
         return "rasa"
     if _CLINC.match(head):
         return "clinc"
-    if '"entities"' in first or '"spans"' in first:
+    row = first_object(head.lstrip())
+    if row is None:
+        return None
+    if spans_field(row) is not None:
         return "jsonl_spans"
-    if _WORDS.search(first):
-        return "jsonl_words"
-    return "table" if first.rstrip().endswith("}") else None
+    return "table" if words_field(row) is None else "jsonl_words"
 
 
 def _ends_in_tags(lines: list[str]) -> bool:

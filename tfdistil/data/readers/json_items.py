@@ -1,4 +1,4 @@
-"""One JSON document, element by element, with the line each element starts on."""
+"""JSON lines, or one JSON document element by element, with the line each element starts on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from tfdistil.data.readers.base import Reading
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_ARRAY = re.compile(r"\s*\[\s*(?:\{|\Z)")
 _DECODER = json.JSONDecoder()
 
 
@@ -34,8 +35,39 @@ def load_json(reading: Reading, text: str, line: int | None = None) -> Any:
     return value
 
 
+def is_array(start: str) -> bool:
+    """Whether a text, or what it starts with, is one array of objects and not JSON lines."""
+    return _ARRAY.match(start) is not None
+
+
+def first_object(start: str) -> dict[str, Any] | None:
+    """The first row of `json_rows`, from a text or what it starts with; None if there is none."""
+    begin = start.find("{") if is_array(start) else 0
+    try:
+        row, end = _DECODER.raw_decode(start, max(begin, 0))
+    except (ValueError, RecursionError):
+        return None
+    # Of JSON lines a row is all that stands on its line.
+    alone = is_array(start) or not start[end:].partition("\n")[0].strip()
+    return row if isinstance(row, dict) and alone else None
+
+
 def json_rows(reading: Reading, lines: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line and object of every line of JSONL; blank lines are counted, broken ones reported."""
+    """Line and object of every line of JSONL, or of every element of one array.
+
+    Blank lines are counted, broken ones reported; an array with a fault has no rows.
+    """
+    if lines and is_array("\n".join(lines[:2])):
+        text = "\n".join(lines)
+        if load_json(reading, text) is not None:
+            document = Document(text)
+            for line, row in document.elements(document.start):
+                if isinstance(row, dict):
+                    yield line, row
+                else:
+                    kind = type(row).__name__
+                    reading.problem(f"{kind} in the list, expected an object", line)
+        return
     for line, text in enumerate(lines, 1):
         if not text or text.isspace():
             reading.counts["blank_lines"] += 1
@@ -52,6 +84,11 @@ class Document:
 
     def __init__(self, text: str):
         self.text = text
+
+    @property
+    def start(self) -> int:
+        """Where the document's value starts."""
+        return self._skip(0)
 
     def find(self, keys: Sequence[str]) -> int | None:
         """Where the value under nested ``keys`` starts, or None. The last of equal keys counts."""

@@ -16,6 +16,20 @@ _LABELS = ("intent", "label")
 _TYPES = ("label", "entity", "type")
 
 
+def spans_field(row: dict[str, Any]) -> str | None:
+    """The field of a row that holds spans, whatever else it has; None if none does.
+
+    Doccano has them under ``label`` or ``labels``.
+    """
+    if named := next((name for name in _SPANS if name in row), None):
+        return named
+    for name in ("label", "labels"):
+        value = row.get(name)
+        if isinstance(value, list) and isinstance(row.get("text"), str) and all(map(_span, value)):
+            return name
+    return None
+
+
 def read_jsonl_spans(
     reading: Reading,
     *,
@@ -43,7 +57,8 @@ def read_jsonl_spans(
         if not settled:
             settled = True
             spans = spans or next((name for name in _SPANS if name in row), _SPANS[0])
-            label = label or next((name for name in _LABELS if name in row), None)
+            others = (name for name in _LABELS if name in row and name != spans)
+            label = label or next(others, None)
         example = _example(reading, row, text, spans or _SPANS[0], label, row_language, line)
         if example is not None:
             yield example

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfdistil.data.example import Example
@@ -13,13 +13,72 @@ from tfdistil.printable import shown
 Row = dict[str, Any]
 
 
-def read_jsonl_words(reading: Reading) -> Iterator[Example]:
+WORDS = ("words", "tokens")
+TAGS = ("tags", "ner_tags", "slots", "labels")
+"""Names that the fields of words and of their tags often have, as in sets of Hugging Face."""
+
+
+def words_field(row: Row) -> str | None:
+    """The field of a row that holds its words; None if none does."""
+    return next((name for name in WORDS if isinstance(row.get(name), list)), None)
+
+
+def tags_field(row: Row) -> str | None:
+    """The field of a row that holds a tag, or its number, for each word; None if none does."""
+    words = row.get(words_field(row) or "")
+    for name in TAGS:
+        value = row.get(name)
+        if isinstance(value, list) and isinstance(words, list) and len(value) == len(words):
+            return name
+    return None
+
+
+def read_jsonl_words(
+    reading: Reading,
+    *,
+    words: str = "words",
+    tags: str = "tags",
+    label: str = "label",
+    names: Sequence[str] | None = None,
+) -> Iterator[Example]:
     """``{"words": ["Go", "on"], "tags": ["O", "O"], "label": "go", "language": "en"}``.
 
     Args:
         reading: the file.
+        words: field of the words.
+        tags: field of their tags.
+        label: field of the intent or class.
+        names: what tags are called that are numbers, from 0 on, as in sets of Hugging Face.
     """
-    return examples_of_rows(reading, reading.lines())
+    fields = {"words": words, "tags": tags, "label": label}
+    lines = reading.lines()
+    if names is None and fields == {name: name for name in fields}:
+        return examples_of_rows(reading, lines)
+    return _examples(reading, _renamed(reading, json_rows(reading, lines), fields, names))
+
+
+def _renamed(
+    reading: Reading,
+    rows: Iterable[tuple[int, Row]],
+    fields: Mapping[str, str],
+    names: Sequence[str] | None,
+) -> Iterator[tuple[int, Row]]:
+    """Rows with the fields that `examples_of_rows` knows, and tags by their names."""
+    for line, row in rows:
+        others = {key: value for key, value in row.items() if key not in fields}
+        found = others | {name: row[own] for name, own in fields.items() if own in row}
+        tags = found.get("tags")
+        if names is not None and isinstance(tags, list):
+            wrong = [tag for tag in tags if type(tag) is not int or not 0 <= tag < len(names)]
+            if wrong:
+                reading.problem(
+                    f"{fields['tags']!r} has {shown(wrong[0])}, expected a number from 0 to "
+                    f"{len(names) - 1}: there are {len(names)} names",
+                    line,
+                )
+                continue
+            found["tags"] = [names[tag] for tag in tags]
+        yield line, found
 
 
 def examples_of_rows(reading: Reading, lines: Sequence[str]) -> Iterator[Example]:
@@ -33,7 +92,11 @@ def examples_of_rows(reading: Reading, lines: Sequence[str]) -> Iterator[Example
         reading: splits texts, checks tags and is told of broken rows.
         lines: of the file.
     """
-    for line, row in json_rows(reading, lines):
+    return _examples(reading, json_rows(reading, lines))
+
+
+def _examples(reading: Reading, rows: Iterable[tuple[int, Row]]) -> Iterator[Example]:
+    for line, row in rows:
         row = {name: value for name, value in row.items() if value is not None}
         example = _example(reading, row, line)
         if example is not None:
@@ -117,6 +180,13 @@ def _strings(reading: Reading, row: Row, name: str, line: int) -> tuple[str, ...
     if not isinstance(row[name], list):
         kind = type(row[name]).__name__
         reading.problem(f"{name!r} is {kind}, expected a list of strings", line)
+        return None
+    if name == "tags" and any(type(one) is int for one in row[name]):
+        reading.problem(
+            "the tags are numbers; give what they are called, from 0 on, as the option "
+            "names: [O, B-PER, I-PER, ...]",
+            line,
+        )
         return None
     strings = [reading.string({name: one}, name, line) for one in row[name]]
     return None if None in strings else tuple(map(str, strings))

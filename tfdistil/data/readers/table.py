@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers.base import Reading
-from tfdistil.data.readers.json_items import json_rows
+from tfdistil.data.readers.json_items import is_array, json_rows
 from tfdistil.errors import DataError
 
 Column = int | str
@@ -179,7 +179,7 @@ def _places(
 
 
 def _guess_separator(reading: Reading, first: str) -> str:
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith("{") or is_array(first):
         return "json"
     for name, character in _SEPARATORS.items():
         if character in first:
