@@ -296,6 +296,23 @@ def test_init_without_a_size_takes_what_is_best_in_the_task(task, data, tmp_path
     assert load_recipe("new.yaml").root_spec("student").kind == kind
 
 
+@pytest.mark.parametrize(
+    ("more", "loss"),
+    [
+        ([], "crf_nll"),
+        (["--student", "bilstm"], "crf_nll"),
+        (["--head", "linear"], "cross_entropy"),
+        (["--size", "small"], "cross_entropy"),
+    ],
+)
+def test_init_for_entities_writes_the_head_that_was_better(more, loss, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train = str(data / FILES["tags"][0])
+    assert main(["init", "--task", "tags", "--train", train, *more, "new.yaml"]) == 0
+    recipe = load_recipe("new.yaml")
+    assert recipe.distill[0].terms[0].loss == loss
+
+
 @pytest.mark.parametrize(("size", "shipped"), [("tiny", "pqrnn_small"), ("small", "pqrnn_medium")])
 @pytest.mark.parametrize("task", FILES)
 def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypatch, capsys):

@@ -113,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         "--head",
         choices=("linear", "crf"),
         help="crf: label paths instead of single labels, for tags and slots: docs/crf.md; "
-        "default: crf for the slots of a bilstm or pqrnn_medium, else linear",
+        "default: crf for a bilstm and for the slots of a pqrnn_medium, else linear",
     )
     init.set_defaults(func=_init)
 
@@ -241,11 +241,12 @@ def _init(arguments: argparse.Namespace) -> int:
     from tfdistil.files import write_text
     from tfdistil.printable import printable
     from tfdistil.recipe.new import TEACHER, new_recipe
-    from tfdistil.recipe.new_students import SIZES
+    from tfdistil.recipe.new_students import HEADS, SIZES
 
     if arguments.out.exists():
         raise RecipeError(f"{arguments.out} exists already; give another name or remove it")
     told: list[str] = []
+    student = arguments.student or SIZES[arguments.task][arguments.size]
     text = new_recipe(
         arguments.task,
         arguments.out,
@@ -254,8 +255,8 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.test,
         arguments.transfer,
         arguments.teacher or TEACHER,
-        arguments.student or SIZES[arguments.task][arguments.size],
-        arguments.head,
+        student,
+        arguments.head or HEADS.get((arguments.task, student)),
         tell=told.append,
     )
     write_text(arguments.out, text)
