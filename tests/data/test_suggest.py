@@ -112,6 +112,7 @@ def test_what_cannot_be_told_is_asked_for(name: str, text: str, says: str, tmp_p
             {"words": "tokens", "tags": "ner_tags", "label": "intent"},
         ),
         ("a.json", '[{"words": ["a"], "tags": ["O"], "label": "x"}]', "jsonl_words", {}),
+        ("a.json", '\ufeff[{"words": ["a"], "tags": ["O"]}]', "jsonl_words", {}),
         (
             "a.jsonl",
             '{"text": "Ada is", "label": [[0, 3, "PER"]], "Comments": []}\n',

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from tfdistil.augmentation.apertium import ApertiumTranslator
+from tfdistil.augmentation.parts import made_of, parts_of
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.translation import (
     TRANSLATORS,
@@ -69,30 +70,20 @@ def pivoting(
     made: list[Example] = []
     for pivot in pivots:
         ways = (pivot,) if isinstance(pivot, str) else tuple(pivot)
-        usable = [e for e in examples if all(_parts(e)) and e.language not in (*ways, "und")]
+        usable = [e for e in examples if all(parts_of(e)) and e.language not in (*ways, "und")]
         generator.shuffle(usable)
         chosen = usable[: count - len(made)]
         for language in sorted({example.language for example in chosen}):
             own = [example for example in chosen if example.language == language]
-            texts = [_joined(words, e.language) for e in own for words in _parts(e)]
+            texts = [_joined(words, e.language) for e in own for words in parts_of(e)]
             for source, target in zip((language, *ways), (*ways, language), strict=True):
                 counter = context.counter(f"translate {source}-{target}", len(set(texts)))
                 texts = translate(texts, source, target, counter)
             back = (_words(text, context, lowercase, punctuation) for text in texts)
             for example in own:
-                parts = [next(back) for _ in _parts(example)]
-                made.append(_unlabelled(example, parts))
-    return [example for example in made if all(_parts(example))]
-
-
-def _parts(example: Example) -> list[tuple[str, ...]]:
-    return [example.words] if example.second is None else [example.words, example.second]
-
-
-def _unlabelled(example: Example, parts: Sequence[tuple[str, ...]]) -> Example:
-    words, second = (*parts, None)[:2]
-    assert words is not None
-    return Example(words, second=second, language=example.language, source=example.source)
+                parts = [next(back) for _ in parts_of(example)]
+                made.append(made_of(parts, example))
+    return [example for example in made if all(parts_of(example))]
 
 
 def _words(

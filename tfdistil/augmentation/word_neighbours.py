@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tfdistil.augmentation.parts import made_of, parts_of
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.whole_words import cased_like, whole_words
 from tfdistil.data.example import Example
@@ -77,12 +78,7 @@ def word_neighbours(
     while sources and len(made) < count:
         generator.shuffle(sources)
         made += [
-            Example(
-                swapped(example.words),
-                second=None if example.second is None else swapped(example.second),
-                language=example.language,
-                source=example.source,
-            )
+            made_of([swapped(words) for words in parts_of(example)], example)
             for example in sources[: count - len(made)]
         ]
     return made

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfdistil.augmentation.parts import made_of, parts_of
 from tfdistil.augmentation.registry import AugmentationContext, augmentation
 from tfdistil.augmentation.stored_answers import StoredAnswers
 from tfdistil.augmentation.whole_words import cased_like, whole_words
@@ -90,29 +91,23 @@ def word_predictions(
     for example, hidden in drafts:
         parts = [
             _filled(words, places, next(fillings), generator)
-            for words, places in zip(_parts(example), hidden, strict=True)
+            for words, places in zip(parts_of(example), hidden, strict=True)
         ]
-        words, second = (*parts, None)[:2]
-        assert words is not None
-        made.append(Example(words, second=second, language=example.language, source=example.source))
+        made.append(made_of(parts, example))
     return made
-
-
-def _parts(example: Example) -> list[Words]:
-    return [example.words] if example.second is None else [example.words, example.second]
 
 
 def _drafts(
     examples: Sequence[Example], count: int, generator: random.Random, share: float
 ) -> list[tuple[Example, list[list[int]]]]:
     """Which words of which examples are to be swapped, for each of an example's texts."""
-    sources = [e for e in examples if any(_swappable(words) for words in _parts(e))]
+    sources = [e for e in examples if any(_swappable(words) for words in parts_of(e))]
     drafts: list[tuple[Example, list[list[int]]]] = []
     while sources and len(drafts) < count:
         generator.shuffle(sources)
         for example in sources[: count - len(drafts)]:
             hidden = []
-            for words in _parts(example):
+            for words in parts_of(example):
                 places = _swappable(words)
                 drawn = [place for place in places if generator.random() < share]
                 hidden.append(drawn or ([generator.choice(places)] if places else []))
@@ -128,7 +123,7 @@ def _texts(example: Example, hidden: Sequence[Sequence[int]]) -> list[str]:
     """What is asked about, as text: words and hidden places."""
     return [
         json.dumps([words, places], ensure_ascii=False)
-        for words, places in zip(_parts(example), hidden, strict=True)
+        for words, places in zip(parts_of(example), hidden, strict=True)
     ]
 
 

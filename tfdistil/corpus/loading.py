@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
-from tfdistil.console.progress import Counter
+from tfdistil.console.progress import Counter, silent
 from tfdistil.corpus.text import samples, text_sets
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
@@ -150,7 +150,9 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     held_out = [*sets["dev"], *sets["test"]]
     transfer, dropped = drop_overlap(sets["transfer"], held_out)
     if data.near_duplicates is not None:
-        transfer, near = drop_near_duplicates(transfer, data.near_duplicates)
+        bar = counter if counter is not None and transfer else silent
+        progress = bar("near-duplicates", len(transfer))
+        transfer, near = drop_near_duplicates(transfer, data.near_duplicates, progress)
         counts["transfer_near_duplicates"] = near
     if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
         transfer = random.Random(seed).sample(transfer, data.transfer_limit)

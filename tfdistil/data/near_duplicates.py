@@ -93,9 +93,15 @@ class _Index:
 
 def _ranked(examples: Sequence[Example]) -> Iterator[_Pairs]:
     """The pairs of each sentence, as numbers in order from the rarest of all examples."""
-    times = Counter(pair for example in examples for pair in _word_pairs(example))
-    rank = {pair: number for number, pair in enumerate(sorted(times, key=lambda p: (times[p], p)))}
-    return (tuple(sorted(rank[pair] for pair in _word_pairs(e))) for e in examples)
+    numbers: dict[tuple[str, str], int] = {}
+    numbered = [
+        [numbers.setdefault(pair, len(numbers)) for pair in _word_pairs(example)]
+        for example in examples
+    ]
+    # Pairs that are as rare as each other may stand in any order: what is found is the same.
+    times = Counter(pair for pairs in numbered for pair in pairs)
+    rank = {pair: place for place, pair in enumerate(sorted(times, key=lambda p: (times[p], p)))}
+    return (tuple(sorted(rank[pair] for pair in pairs)) for pairs in numbered)
 
 
 def _word_pairs(example: Example) -> set[tuple[str, str]]:

@@ -23,17 +23,17 @@ def guess_format(path: Path) -> str | None:
         return "slotgated" if (path / "seq.in").is_file() else None
     try:
         with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8", "ignore")
+            head = file.read(_HEAD).decode("utf-8", "ignore").removeprefix("\ufeff")
     except (OSError, ValueError):
         return None
-    lines = [line for line in head.removeprefix("\ufeff").split("\n") if line.strip()][:50]
+    lines = [line for line in head.split("\n") if line.strip()][:50]
     if len(head) >= _HEAD // 4 and len(lines) > 1:
         lines = lines[:-1]  # the last one may be cut off
     suffix = path.suffix.lower()
     if not lines:
         return None
     if lines[0].lstrip().startswith("{") or is_array(head):
-        return _guess_json(head.lstrip("\ufeff"))
+        return _guess_json(head)
     if _ABSA.search(head):
         return "absa"
     if '{"tokenizations"' in lines[0] and lines[0].count("\t") == 4:
