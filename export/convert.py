@@ -14,6 +14,7 @@ import numpy as np
 
 from tfdistil.errors import ExportError
 from tfdistil.exporting.biases import add_biases
+from tfdistil.exporting.clips import drop_clips
 from tfdistil.exporting.converter import Converter
 from tfdistil.exporting.quantize import QUANTIZE
 from tfdistil.exporting.slim import slim
@@ -103,7 +104,7 @@ def convert(
         }
         (folder / "job.json").write_text(json.dumps(job), "utf-8")
         _CONVERTER.run(folder / "job.json")
-        return slim(add_biases((folder / "model.tflite").read_bytes()))
+        return slim(add_biases(drop_clips((folder / "model.tflite").read_bytes())))
 
 
 def _save(model: keras.Model, entries: Mapping[str, Entry], folder: Path) -> None:

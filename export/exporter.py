@@ -235,7 +235,7 @@ def export_student(
         found = runtime.answers([(e.words, e.second) for e in labelled])
         probes = measure_probes(runtime, predictor, short, labelled)
     expected = predictor.logits(rows)
-    drift = measure_drift(expected, [one.logits for one in found])
+    drift = measure_drift(expected, [one.logits for one in found], runtime.task)
     agreement = measure_paths(runtime.task, found, predictor.decode(expected))
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     answers = {

@@ -95,7 +95,8 @@ def measure_probes(
         found = [one.logits for one in runtime.answers_of_windows(windows)]
         other = [[refilled(window, length) for window in text] for text in windows]
         check_same_labels(found, [one.logits for one in runtime.answers_of_windows(other)])
-        drifts[kind] = measure_drift(predictor.logits(encode_rows(texts, featurizer, None)), found)
+        keras = predictor.logits(encode_rows(texts, featurizer, None))
+        drifts[kind] = measure_drift(keras, found, runtime.task)
     return drifts
 
 

@@ -31,7 +31,7 @@ class Drift:
         max: the largest absolute difference.
         mean: the mean absolute difference.
         spread: the standard deviation of Keras' logits, to judge the other two by.
-        agreement: the fraction of words (or texts) with the same best label.
+        agreement: the fraction of words (or texts) with the same label.
     """
 
     max: float
@@ -44,17 +44,19 @@ class Drift:
         return asdict(self)
 
 
-def measure_drift(expected: Logits, found: Logits) -> dict[str, Drift]:
+def measure_drift(expected: Logits, found: Logits, task: Task | None = None) -> dict[str, Drift]:
     """Drift of every output over all texts.
 
     Args:
         expected: of Keras.
         found: of the file, for the same texts cut into the same windows.
+        task: decodes both, as its users do: the best path of a CRF is not of the best emissions.
+            None: the label of a word or text is the one with the highest logit.
 
     Raises:
         ExportError: logits of another shape, or that are no numbers.
     """
-    drifts = {}
+    rows = {}
     for output in expected[0] if expected else ():
         keras_rows = np.concatenate([np.atleast_2d(one[output]) for one in expected])
         file_rows = np.concatenate([np.atleast_2d(one[output]) for one in found])
@@ -65,17 +67,37 @@ def measure_drift(expected: Logits, found: Logits) -> dict[str, Drift]:
             )
         if not np.isfinite(file_rows).all():
             raise ExportError(f"the file gives logits for {output!r} that are no finite numbers")
-        if not len(keras_rows):
-            continue
+        if len(keras_rows):
+            rows[output] = keras_rows, file_rows
+    if task is None:
+        labels = [
+            {name: pair[side].argmax(axis=-1) for name, pair in rows.items()} for side in (0, 1)
+        ]
+    else:
+        labels = [_decoded(task, logits) for logits in (expected, found)]
+    drifts = {}
+    for output, (keras_rows, file_rows) in rows.items():
         difference = np.abs(file_rows - keras_rows)
-        same = keras_rows.argmax(axis=-1) == file_rows.argmax(axis=-1)
         drifts[output] = Drift(
             float(difference.max()),
             float(difference.mean()),
             float(keras_rows.std()),
-            float(same.mean()),
+            float((labels[0][output] == labels[1][output]).mean()),
         )
     return drifts
+
+
+def _decoded(task: Task, logits: Logits) -> dict[str, np.ndarray]:
+    """Output to the labels of all words, or of all texts, as one row."""
+    said = [task.decode(one) for one in logits]
+    return {
+        output.name: np.array(
+            [tag for one in said for tag in one.tags or ()]
+            if output.level == "word"
+            else [one.label for one in said]
+        )
+        for output in task.outputs
+    }
 
 
 @dataclass(frozen=True)

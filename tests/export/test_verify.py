@@ -12,6 +12,8 @@ from tfdistil.errors import ExportError
 from tfdistil.exporting.inspect import Inspection
 from tfdistil.exporting.verify import check_drop, check_operators, measure_drift, summary
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
+from tfdistil.tasks import IntentSlots, Tags
+from tfdistil.tasks.decoders import read_decoders
 
 
 def test_texts_and_words_are_measured_each():
@@ -31,6 +33,40 @@ def test_texts_and_words_are_measured_each():
     data = json.loads(json.dumps(summary(drifts)))
     assert data["agreement"] == 0.5
     assert data["drift"]["slots"]["max"] == 0.25
+
+
+def test_labels_are_those_that_a_task_decodes():
+    """A CRF may prefer another path than the best emissions: what users get is compared."""
+    task = Tags(["O", "B-X"])
+    potentials = np.zeros((4, 2))
+    potentials[0, 1] = -9.0  # O and then B-X, whatever the emissions
+    head = {"tags": {"kind": "crf", "constants": {"potentials": potentials.tolist()}}}
+    crf = task.with_decoders(read_decoders(head, task.outputs))
+    expected = [{"tags": np.array([[0.0, 1.0], [0.0, 3.0]])}]
+    found = [{"tags": np.array([[1.0, 0.0], [0.0, 3.0]])}]
+    assert measure_drift(expected, found)["tags"].agreement == 0.5
+    assert measure_drift(expected, found, task)["tags"].agreement == 0.5
+    drift = measure_drift(expected, found, crf)["tags"]
+    assert drift.agreement == 1.0
+    assert drift.max == 1.0
+    other = [{"tags": np.array([[1.0, 0.0], [0.0, -3.0]])}]
+    assert measure_drift(expected, other, crf)["tags"].agreement == 0.0
+
+
+def test_each_output_of_a_task_has_labels_of_its_own():
+    task = IntentSlots(["O", "B-X"], ["a", "b"])
+    words = np.array([[0.0, 1.0], [1.0, 0.0]])
+    expected = [
+        {"slots": words, "intent": np.array([0.0, 2.0])},
+        {"slots": words[:0], "intent": np.array([2.0, 0.0])},
+    ]
+    found = [
+        {"slots": words[::-1], "intent": np.array([0.0, 1.0])},
+        {"slots": words[:0], "intent": np.array([0.0, 1.0])},
+    ]
+    drifts = measure_drift(expected, found, task)
+    assert drifts["slots"].agreement == 0.0
+    assert drifts["intent"].agreement == 0.5
 
 
 def test_texts_without_words_have_no_drift():

@@ -54,6 +54,36 @@ def test_equals_keras_bidirectional_lstm(layer, inputs, limit, monkeypatch):
 
 
 @pytest.mark.parametrize("limit", [0, 64], ids=["scan", "unrolled"])
+def test_a_cell_that_counts_on_stays_within_its_bounds(limit, monkeypatch):
+    """All gates open: a cell gains almost 1 a step. A forgotten one starts over at once."""
+    monkeypatch.setattr(lstm, "UNROLL_LIMIT", limit)
+    cells: list[np.ndarray] = []
+    step = lstm.lstm_cell
+
+    def watched(gates, cell):
+        hidden, cell = step(gates, cell)
+        cells.append(np.asarray(cell))
+        return hidden, cell
+
+    monkeypatch.setattr(lstm, "lstm_cell", watched)
+    layer = BiLSTM(1)
+    layer.build((1, 40, 2))
+    for weight in layer.weights:
+        weight.assign(ops.zeros_like(weight))
+    for kernel, sign in zip(layer.kernels, (1.0, -1.0), strict=True):
+        # Feature 0 opens i and f and gives z its sign, feature 1 shuts f.
+        kernel.assign([[20.0, 20.0, sign * 20.0, 20.0], [0.0, -40.0, 0.0, 0.0]])
+    x = np.zeros((1, 40, 2), np.float32)
+    x[..., 0] = 1
+    x[0, 30, 1] = 1
+    states, _ = layer(x, np.array([40], np.int32))
+    np.testing.assert_allclose(np.abs(states)[0, 8:30, 0], 1.0, atol=1e-6)
+    low, high = lstm.CELL_BOUNDS
+    assert min(map(np.min, cells)) == low
+    assert max(map(np.max, cells)) == high
+
+
+@pytest.mark.parametrize("limit", [0, 64], ids=["scan", "unrolled"])
 def test_parts_side_by_side_are_the_whole(layer, inputs, limit, monkeypatch):
     monkeypatch.setattr(lstm, "UNROLL_LIMIT", limit)
     parts = [ops.convert_to_tensor(part) for part in (inputs[..., :2], inputs[..., 2:])]

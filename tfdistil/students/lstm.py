@@ -16,11 +16,16 @@ always knows the length, and would compile each step of each."""
 
 DIRECTIONS = ("forward", "backward")
 
+CELL_BOUNDS = (-8.0, 7.9375)
+"""What a cell state stays within: int8 then has steps of 1/16. Beyond it the hyperbolic tangent is
+1 to 3e-7. Without bounds a few cells count on over a text longer than those of training, to 55 in
+one student, and int8 has steps of 0.43 for all."""
+
 
 def lstm_cell(gates: Any, cell: Any) -> tuple[Any, Any]:
     """One LSTM step from its pre-activations (Hochreiter & Schmidhuber 1997, with forget gate).
 
-    ``c' = sigmoid(f) c + sigmoid(i) tanh(z)``, ``h' = sigmoid(o) tanh(c')``.
+    ``c' = sigmoid(f) c + sigmoid(i) tanh(z)``, within `CELL_BOUNDS`; ``h' = sigmoid(o) tanh(c')``.
 
     Args:
         gates: ``[..., 4 H]``, the pre-activations i, f, z, o in this order (that of Keras).
@@ -30,7 +35,7 @@ def lstm_cell(gates: Any, cell: Any) -> tuple[Any, Any]:
         ``(hidden, cell)`` of the step, both ``[..., H]``.
     """
     i, f, z, o = ops.split(gates, 4, axis=-1)
-    cell = ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tanh(z)
+    cell = ops.clip(ops.sigmoid(f) * cell + ops.sigmoid(i) * ops.tanh(z), *CELL_BOUNDS)
     return ops.sigmoid(o) * ops.tanh(cell), cell
 
 
