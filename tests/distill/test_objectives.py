@@ -70,6 +70,12 @@ def soft(student, teacher, target, scale=1.0):
     return -(softmax(scale * teacher, axis=-1) * log_softmax(student, axis=-1)).sum(-1)
 
 
+def sure_labels(student, teacher, target, least=0.9):
+    p, best = softmax(teacher, axis=-1), teacher.argmax(-1)[..., None]
+    picked = np.take_along_axis(log_softmax(student, axis=-1), best, axis=-1)[..., 0]
+    return np.where(p.max(-1) >= least, -picked, 0.0)
+
+
 def softened(student, teacher, target, temperature=2.0, squared=True):
     factor = temperature**2 if squared else 1
     return factor * soft(student / temperature, teacher / temperature, target)
@@ -90,6 +96,8 @@ CASES = {
     "hidden_mse": Case(mean_square),
     "soft_cross_entropy": Case(soft),
     "soft_cross_entropy, scaled": Case(soft, {"scale": 2.5}),
+    "hard_label_cross_entropy": Case(sure_labels, {"least": 0.3}),
+    "hard_label_cross_entropy, all": Case(sure_labels, {"least": 0.0}),
     "softened_cross_entropy": Case(softened),
     "softened_cross_entropy, plain": Case(softened, {"temperature": 1.3, "squared": False}),
     "hidden_cosine": Case(angle),
@@ -242,6 +250,18 @@ def test_half_precision_students_get_a_single_precision_loss(name):
     assert value.dtype == tf.float32
     assert gradient.dtype == np.float16
     np.testing.assert_allclose(value, expected(name, inputs), rtol=2e-3)
+
+
+def test_a_teacher_that_is_not_sure_teaches_nothing():
+    inputs = draw((6,)) | {"mask": np.ones(6, int)}
+    function = find_objective("hard_label_cross_entropy").function
+    logits = {name: tf.constant(inputs[name], "float32") for name in ("student", "teacher")}
+    sure = {**logits, "teacher": 20 * logits["teacher"]}
+    assert float(function(**logits, mask=tf.ones(6))) == 0.0
+    assert float(function(**sure, mask=tf.ones(6))) > 0.0
+    for least in (-0.1, 1.5, float("nan")):
+        with pytest.raises(RecipeError, match="least is a probability, got"):
+            function(**logits, mask=tf.ones(6), least=least)
 
 
 def test_a_mean_not_a_sum():

@@ -297,3 +297,29 @@ def soft_cross_entropy(student: Any, teacher: Any, mask: Any, scale: float = 1.0
     p = ops.softmax(scale * ops.cast(teacher, "float32"), axis=-1)
     log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
     return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
+
+
+@objective("hard_label_cross_entropy", student="{head}/{output}", teacher="{teacher_head}/{output}")
+def hard_label_cross_entropy(student: Any, teacher: Any, mask: Any, least: float = 0.9) -> Any:
+    """Cross-entropy with the teacher's best labels where it is sure: self-training (Lee 2013).
+
+    Args:
+        student, teacher: logits, float ``[..., labels]``.
+        mask: 1 at real tokens, ``[...]``.
+        least: the probability from which a label of the teacher counts.
+
+    Returns:
+        Mean over real tokens, of -log softmax(student)[argmax teacher] where the teacher's best
+        label has the probability ``least``, of 0 elsewhere.
+
+    Raises:
+        RecipeError: ``least`` outside of 0 to 1.
+    """
+    if not 0 <= least <= 1:
+        raise RecipeError(f"hard_label_cross_entropy: least is a probability, got {least!r}")
+    teacher = ops.cast(teacher, "float32")
+    sure = ops.max(ops.softmax(teacher, axis=-1), axis=-1) >= least
+    log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
+    best = ops.expand_dims(ops.argmax(teacher, axis=-1), -1)
+    picked = ops.squeeze(ops.take_along_axis(log_q, best, axis=-1), -1)
+    return masked_mean(ops.where(sure, -picked, 0.0), mask)
