@@ -146,8 +146,8 @@ def _teacher(
     return [
         f"The teacher ({test.second:.1f}) is {verdict} the student without distillation "
         f"({test.first:.1f}): {points}. What is left of it says little about the student. "
-        f"Train the teacher longer (models.{teacher}.fine_tune, or stop.updates of its stages), start "
-        "from a better checkpoint, or ship the student without distillation."
+        f"Train the teacher longer (models.{teacher}.fine_tune, or stop.updates of its stages), "
+        "start from a better checkpoint, or ship the student without distillation."
     ]
 
 
