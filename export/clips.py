@@ -68,18 +68,19 @@ def _passed_on(
             continue
         # The kernels compare the numbers as they are: all three have one scale and zero point.
         values = np.asarray(constant, np.uint8).view(np.int8)
-        if (values == BOUNDS[kind]).all() and _same_form(graph.tensors[read], written):
+        if (values == BOUNDS[kind]).all() and _form(graph.tensors[read]) == _form(written):
             return read
     return None
 
 
-def _same_form(one: schema.TensorT, other: schema.TensorT) -> bool:
-    return (
-        one.type == other.type
-        and np.array_equal(one.shape, other.shape)
-        and np.array_equal(one.quantization.scale, other.quantization.scale)
-        and np.array_equal(one.quantization.zeroPoint, other.quantization.zeroPoint)
+def _form(tensor: schema.TensorT) -> tuple[int, list[int], list[float], list[int]]:
+    """What two tensors share that hold the same numbers for the same values."""
+    scales = tensor.quantization or schema.QuantizationParametersT()
+    shape, scale, zero = (
+        [] if values is None else [*values]
+        for values in (tensor.shape, scales.scale, scales.zeroPoint)
     )
+    return tensor.type, shape, scale, zero
 
 
 def _drop_tensors(graph: schema.SubGraphT, signatures: list[schema.SignatureDefT]) -> None:
