@@ -339,6 +339,13 @@ def test_errors_of_the_command_are_one_line_and_leave_nothing(words, says, tmp_p
     assert not (tmp_path / "out").exists()
 
 
+def test_seeds_alone_are_the_recipe_at_each_of_them(tmp_path, runs):
+    out = tmp_path / "out"
+    assert main(["sweep", str(TINY), "--out", str(out), "--seeds", "3,1"]) == 0
+    assert runs == ["seed=3", "seed=1"]
+    assert [load_recipe(out / name / "recipe.yaml").seed for name in runs] == [3, 1]
+
+
 # Real runs
 
 

@@ -162,7 +162,8 @@ def parser() -> argparse.ArgumentParser:
         type=_seeds,
         default=[],
         metavar="SEED,SEED",
-        help="every point once with each of these; models.teacher.seed keeps one teacher",
+        help="every point once with each of these, without points the recipe as it is; "
+        "models.teacher.seed keeps one teacher",
     )
     _add_set(sweep)
     sweep.set_defaults(func=_sweep)
@@ -301,8 +302,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from tfdistil.sweep.variants import read_variants
 
     read = [row for file, *names in arguments.variants for row in read_variants(file, names)]
-    points = sweep_points(arguments.grid, [*read, *arguments.variant])
-    points = with_seeds(points, arguments.seeds)
+    variants = [*read, *arguments.variant]
+    if arguments.seeds and not arguments.grid and not variants:  # one recipe, several seeds
+        points = sweep_points([f"seed={','.join(map(str, arguments.seeds))}"], [])
+    else:
+        points = with_seeds(sweep_points(arguments.grid, variants), arguments.seeds)
     # Before slow imports.
     plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
     import_backend()
