@@ -70,11 +70,11 @@ def measure_drift(expected: Logits, found: Logits, task: Task | None = None) -> 
         if len(keras_rows):
             rows[output] = keras_rows, file_rows
     if task is None:
-        labels = [
+        keras, file = (
             {name: pair[side].argmax(axis=-1) for name, pair in rows.items()} for side in (0, 1)
-        ]
+        )
     else:
-        labels = [_decoded(task, logits) for logits in (expected, found)]
+        keras, file = (_decoded(task, logits) for logits in (expected, found))
     drifts = {}
     for output, (keras_rows, file_rows) in rows.items():
         difference = np.abs(file_rows - keras_rows)
@@ -82,7 +82,7 @@ def measure_drift(expected: Logits, found: Logits, task: Task | None = None) -> 
             float(difference.max()),
             float(difference.mean()),
             float(keras_rows.std()),
-            float((labels[0][output] == labels[1][output]).mean()),
+            float((keras[output] == file[output]).mean()),
         )
     return drifts
 

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from keras import ops
 
 from tfdistil.errors import RecipeError
+from tfdistil.options import Between
 from tfdistil.registry import add_once
 
 Align = Literal["token", "subword"]
@@ -300,7 +301,9 @@ def soft_cross_entropy(student: Any, teacher: Any, mask: Any, scale: float = 1.0
 
 
 @objective("hard_label_cross_entropy", student="{head}/{output}", teacher="{teacher_head}/{output}")
-def hard_label_cross_entropy(student: Any, teacher: Any, mask: Any, least: float = 0.9) -> Any:
+def hard_label_cross_entropy(
+    student: Any, teacher: Any, mask: Any, least: Annotated[float, Between(0, 1)] = 0.9
+) -> Any:
     """Cross-entropy with the teacher's best labels where it is sure: self-training (Lee 2013).
 
     Args:
@@ -311,12 +314,7 @@ def hard_label_cross_entropy(student: Any, teacher: Any, mask: Any, least: float
     Returns:
         Mean over real tokens, of -log softmax(student)[argmax teacher] where the teacher's best
         label has the probability ``least``, of 0 elsewhere.
-
-    Raises:
-        RecipeError: ``least`` outside of 0 to 1.
     """
-    if not 0 <= least <= 1:
-        raise RecipeError(f"hard_label_cross_entropy: least is a probability, got {least!r}")
     teacher = ops.cast(teacher, "float32")
     sure = ops.max(ops.softmax(teacher, axis=-1), axis=-1) >= least
     log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
