@@ -126,7 +126,7 @@ STUDENTS = {
             "for tags:\ncapitals and endings of whole words, which an uncased vocabulary hides",
             "distill": "groups leaves the embeddings out: they stay the teacher's",
         },
-        frozenset({"intent_slots"}),  # 6 points of exact match on SNIPS (docs/crf.md)
+        frozenset({"intent_slots"}),  # 2 points of exact match on SNIPS (docs/crf.md)
     ),
     "mixer": _hashing(
         "mixer",
