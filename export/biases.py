@@ -6,6 +6,8 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from tfdistil.exporting.tree import operator_kinds, read_tree, write_tree
+
 INPUT, WEIGHTS, BIAS = range(3)
 """Places of a FULLY_CONNECTED's inputs."""
 
@@ -23,8 +25,8 @@ def add_biases(model: bytes) -> bytes:
     Returns:
         The flatbuffer; its signatures share one constant of zeros per length.
     """
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
-    kinds = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in tree.operatorCodes]
+    tree = read_tree(model)
+    kinds = operator_kinds(tree)
     zeros: dict[int, int] = {}
     for graph in tree.subgraphs:
         made: dict[tuple[int, bytes], int] = {}
@@ -46,9 +48,7 @@ def add_biases(model: bytes) -> bytes:
                 made[key] = len(graph.tensors)
                 graph.tensors.append(bias)
             operator.inputs = [*inputs[:BIAS], made[key]]
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return write_tree(tree, flatbuffers.Builder(len(model)))
 
 
 def _zero_bias(x: schema.TensorT, weights: schema.TensorT) -> schema.TensorT:

@@ -6,6 +6,8 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from tfdistil.exporting.tree import operator_kinds, read_tree, write_tree
+
 BOUNDS = {
     schema.BuiltinOperator.MINIMUM: np.iinfo(np.int8).max,
     schema.BuiltinOperator.MAXIMUM: np.iinfo(np.int8).min,
@@ -27,8 +29,8 @@ def drop_clips(model: bytes) -> bytes:
     Returns:
         The flatbuffer, without these operators and what only they read or wrote.
     """
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
-    kinds = [max(code.builtinCode, code.deprecatedBuiltinCode) for code in tree.operatorCodes]
+    tree = read_tree(model)
+    kinds = operator_kinds(tree)
     for number, graph in enumerate(tree.subgraphs):
         source: dict[int, int] = {}  # what a dropped operator wrote: what it read
         kept = []
@@ -48,9 +50,7 @@ def drop_clips(model: bytes) -> bytes:
             for output in signature.outputs:
                 output.tensorIndex = source.get(output.tensorIndex, output.tensorIndex)
         _drop_tensors(graph, signatures)
-    builder = flatbuffers.Builder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return write_tree(tree, flatbuffers.Builder(len(model)))
 
 
 def _passed_on(

@@ -8,6 +8,8 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
+from tfdistil.exporting.tree import read_tree, write_tree
+
 ALIGNMENT = 16
 """Of the constants' data, as TensorFlow Lite's schema demands (``force_align: 16``)."""
 
@@ -69,7 +71,7 @@ def slim(model: bytes) -> bytes:
     Args:
         model: a TensorFlow Lite flatbuffer.
     """
-    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    tree = read_tree(model)
     tensors = [tensor for graph in tree.subgraphs for tensor in graph.tensors]
     used = {0} | {m.buffer for m in tree.metadata or []}
     written: dict[Any, int] = {}
@@ -85,6 +87,4 @@ def slim(model: bytes) -> bytes:
     tree.buffers = [_AlignedBuffer(tree.buffers[old].data) for old in sorted(used)]
     for holder in (*tensors, *(tree.metadata or [])):
         holder.buffer = place[holder.buffer]
-    builder = _SharingBuilder(len(model))
-    builder.Finish(tree.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+    return write_tree(tree, _SharingBuilder(len(model)))

@@ -180,10 +180,13 @@ def cross_entropy(student: Any, target: Any, mask: Any) -> Any:
         Mean of -log softmax(student)[target] over labelled real tokens.
     """
     known = ops.cast(target >= 0, "int32") * ops.cast(mask, "int32")
-    log_p = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
-    ids = ops.maximum(target, 0)
-    picked = ops.take_along_axis(log_p, ops.expand_dims(ids, -1), axis=-1)
-    return masked_mean(-ops.squeeze(picked, -1), known)
+    return masked_mean(-_log_p(student, ops.maximum(target, 0)), known)
+
+
+def _log_p(logits: Any, ids: Any) -> Any:
+    """log softmax(logits)[ids], ``[...]``, of logits ``[..., labels]`` and ids ``[...]``."""
+    log_p = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    return ops.squeeze(ops.take_along_axis(log_p, ops.expand_dims(ids, -1), axis=-1), -1)
 
 
 @objective("masked_lm", student="{head}/mlm", target="mlm", align="subword")
@@ -317,7 +320,5 @@ def hard_label_cross_entropy(
     """
     teacher = ops.cast(teacher, "float32")
     sure = ops.max(ops.softmax(teacher, axis=-1), axis=-1) >= least
-    log_q = ops.log_softmax(ops.cast(student, "float32"), axis=-1)
-    best = ops.expand_dims(ops.argmax(teacher, axis=-1), -1)
-    picked = ops.squeeze(ops.take_along_axis(log_q, best, axis=-1), -1)
+    picked = _log_p(student, ops.argmax(teacher, axis=-1))
     return masked_mean(ops.where(sure, -picked, 0.0), mask)
