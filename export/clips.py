@@ -18,8 +18,9 @@ BOUNDS = {
 def drop_clips(model: bytes) -> bytes:
     """Take out the MINIMUM and MAXIMUM that change no int8 number.
 
-    The converter gives what a model clips the range of the clip, at which the operator in front of
-    it saturates already. So the clip itself is left with nothing to do, but its kernels are slow:
+    The converter gives what a model clips the range that the clipped numbers had in calibration, at
+    whose ends the operator in front saturates already. So the clip is left with nothing to do, but
+    its kernels are slow:
     in a recurrence of 64 steps they took a quarter of the time. What is clipped further than its
     range, and what is not int8, stays.
 

@@ -26,6 +26,7 @@ from tfdistil.exporting.verify import (
     check_drop,
     check_operators,
     check_probes,
+    labels_of,
     measure_drift,
     measure_paths,
     summary,
@@ -235,13 +236,15 @@ def export_student(
         found = runtime.answers([(e.words, e.second) for e in labelled])
         probes = measure_probes(runtime, predictor, short, labelled)
     expected = predictor.logits(rows)
-    drift = measure_drift(expected, [one.logits for one in found], runtime.task)
-    agreement = measure_paths(runtime.task, found, predictor.decode(expected))
+    same_windows = predictor.decode(expected)
     # Keras is scored on its own windows: what shorter ones lose is a loss of the export.
     answers = {
         "keras": predictor.predict(encode_rows(labelled, featurizer, None)),
         "file": [runtime.task.decode(*one) for one in found],
     }
+    labels = labels_of(task, same_windows), labels_of(task, answers["file"])
+    drift = measure_drift(expected, [one.logits for one in found], labels)
+    agreement = measure_paths(runtime.task, found, same_windows)
     lost = paired_bootstrap(
         task.statistics(labelled, answers["file"]), task.statistics(labelled, answers["keras"])
     )

@@ -11,7 +11,7 @@ import numpy as np
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
-from tfdistil.exporting.verify import Drift, check_same_labels, measure_drift
+from tfdistil.exporting.verify import Drift, check_same_labels, labels_of, measure_drift
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.text.featurizer import Featurizer, Window
 
@@ -92,11 +92,16 @@ def measure_probes(
         if not texts:  # no example has words
             continue
         windows = featurizer.encode_batch([(text.words, text.second) for text in texts])
-        found = [one.logits for one in runtime.answers_of_windows(windows)]
+        found = runtime.answers_of_windows(windows)
         other = [[refilled(window, length) for window in text] for text in windows]
-        check_same_labels(found, [one.logits for one in runtime.answers_of_windows(other)])
+        of_file, of_other = (
+            labels_of(runtime.task, [runtime.task.decode(*one) for one in answers])
+            for answers in (found, runtime.answers_of_windows(other))
+        )
+        check_same_labels(of_file, of_other)
         keras = predictor.logits(encode_rows(texts, featurizer, None))
-        drifts[kind] = measure_drift(keras, found, runtime.task)
+        labels = labels_of(runtime.task, predictor.decode(keras)), of_file
+        drifts[kind] = measure_drift(keras, [one.logits for one in found], labels)
     return drifts
 
 

@@ -22,6 +22,9 @@ single window drift more than those whose logits are a mean over several.)"""
 Logits = Sequence[Mapping[str, np.ndarray]]
 """Per text, task output to ``[words, labels]`` or ``[labels]``, float."""
 
+Labels = Mapping[str, np.ndarray]
+"""Task output to the labels of all words, or of all texts, as one row."""
+
 
 @dataclass(frozen=True)
 class Drift:
@@ -44,19 +47,21 @@ class Drift:
         return asdict(self)
 
 
-def measure_drift(expected: Logits, found: Logits, task: Task | None = None) -> dict[str, Drift]:
+def measure_drift(
+    expected: Logits, found: Logits, labels: tuple[Labels, Labels] | None = None
+) -> dict[str, Drift]:
     """Drift of every output over all texts.
 
     Args:
         expected: of Keras.
         found: of the file, for the same texts cut into the same windows.
-        task: decodes both, as its users do: the best path of a CRF is not of the best emissions.
-            None: the label of a word or text is the one with the highest logit.
+        labels: what Keras and the file say of these texts, each decoded as its users decode it: the
+            best path of a CRF is not of the best emissions. None: the highest logit's.
 
     Raises:
         ExportError: logits of another shape, or that are no numbers.
     """
-    rows = {}
+    drifts = {}
     for output in expected[0] if expected else ():
         keras_rows = np.concatenate([np.atleast_2d(one[output]) for one in expected])
         file_rows = np.concatenate([np.atleast_2d(one[output]) for one in found])
@@ -67,34 +72,29 @@ def measure_drift(expected: Logits, found: Logits, task: Task | None = None) -> 
             )
         if not np.isfinite(file_rows).all():
             raise ExportError(f"the file gives logits for {output!r} that are no finite numbers")
-        if len(keras_rows):
-            rows[output] = keras_rows, file_rows
-    if task is None:
-        keras, file = (
-            {name: pair[side].argmax(axis=-1) for name, pair in rows.items()} for side in (0, 1)
-        )
-    else:
-        keras, file = (_decoded(task, logits) for logits in (expected, found))
-    drifts = {}
-    for output, (keras_rows, file_rows) in rows.items():
+        if not len(keras_rows):
+            continue
+        if labels is None:
+            same = keras_rows.argmax(axis=-1) == file_rows.argmax(axis=-1)
+        else:
+            same = labels[0][output] == labels[1][output]
         difference = np.abs(file_rows - keras_rows)
         drifts[output] = Drift(
             float(difference.max()),
             float(difference.mean()),
             float(keras_rows.std()),
-            float((keras[output] == file[output]).mean()),
+            float(same.mean()),
         )
     return drifts
 
 
-def _decoded(task: Task, logits: Logits) -> dict[str, np.ndarray]:
-    """Output to the labels of all words, or of all texts, as one row."""
-    said = [task.decode(one) for one in logits]
+def labels_of(task: Task, predictions: Sequence[Prediction]) -> Labels:
+    """The labels of predictions by output of their task."""
     return {
         output.name: np.array(
-            [tag for one in said for tag in one.tags or ()]
+            [tag for one in predictions for tag in one.tags or ()]
             if output.level == "word"
-            else [one.label for one in said]
+            else [one.label for one in predictions]
         )
         for output in task.outputs
     }
@@ -199,7 +199,7 @@ def check_drop(metric: str, lost: BootstrapResult, max_drop: float) -> None:
         )
 
 
-def check_same_labels(found: Logits, other: Logits) -> None:
+def check_same_labels(found: Labels, other: Labels) -> None:
     """The file gives a text the same labels whatever its padding holds.
 
     Args:
@@ -208,15 +208,11 @@ def check_same_labels(found: Logits, other: Logits) -> None:
     Raises:
         ExportError: names the output, and how many labels changed.
     """
-    for output in found[0] if found else ():
-        one, two = (
-            np.concatenate([np.atleast_2d(text[output]) for text in logits]).argmax(axis=-1)
-            for logits in (found, other)
-        )
-        changed = int((one != two).sum())
+    for output, labels in found.items():
+        changed = int((labels != other[output]).sum())
         if changed:
             raise ExportError(
-                f"{changed} of {len(one)} labels of {output!r} change with what the positions "
+                f"{changed} of {len(labels)} labels of {output!r} change with what the positions "
                 "behind a text hold; the student has to leave out whatever attention_mask says is "
                 "padding"
             )

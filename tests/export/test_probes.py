@@ -12,7 +12,8 @@ from tfdistil.data.example import Example
 from tfdistil.errors import ExportError
 from tfdistil.exporting import export_student
 from tfdistil.exporting.probes import PROBES, longer, refilled, shorter
-from tfdistil.exporting.verify import Drift, check_probes, check_same_labels
+from tfdistil.exporting.verify import Drift, check_probes, check_same_labels, labels_of
+from tfdistil.tasks import Tags
 from tfdistil.text.featurizer import Window
 
 LENGTH = 16
@@ -59,10 +60,12 @@ def test_refilled_windows_differ_behind_the_text_alone():
 
 
 def test_labels_that_depend_on_padding_are_counted():
+    task = Tags(["O", "B-X"])
     found = [{"tags": np.array([[0.0, 1.0], [2.0, 0.0]])}, {"tags": np.array([[0.0, 1.0]])}]
     other = [{"tags": np.array([[0.0, 3.0], [2.0, 4.0]])}, found[1]]
+    found, other = (labels_of(task, [task.decode(one) for one in of]) for of in (found, other))
     check_same_labels(found, found)
-    check_same_labels([], [])
+    check_same_labels(labels_of(task, []), labels_of(task, []))
     with pytest.raises(ExportError, match="1 of 3 labels of 'tags' change with what"):
         check_same_labels(found, other)
 

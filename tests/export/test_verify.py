@@ -10,10 +10,20 @@ import pytest
 
 from tfdistil.errors import ExportError
 from tfdistil.exporting.inspect import Inspection
-from tfdistil.exporting.verify import check_drop, check_operators, measure_drift, summary
+from tfdistil.exporting.verify import (
+    check_drop,
+    check_operators,
+    labels_of,
+    measure_drift,
+    summary,
+)
 from tfdistil.metrics.bootstrap import Statistics, paired_bootstrap
 from tfdistil.tasks import IntentSlots, Tags
 from tfdistil.tasks.decoders import read_decoders
+
+
+def decoded(task, logits):
+    return labels_of(task, [task.decode(one) for one in logits])
 
 
 def test_texts_and_words_are_measured_each():
@@ -45,12 +55,27 @@ def test_labels_are_those_that_a_task_decodes():
     expected = [{"tags": np.array([[0.0, 1.0], [0.0, 3.0]])}]
     found = [{"tags": np.array([[1.0, 0.0], [0.0, 3.0]])}]
     assert measure_drift(expected, found)["tags"].agreement == 0.5
-    assert measure_drift(expected, found, task)["tags"].agreement == 0.5
-    drift = measure_drift(expected, found, crf)["tags"]
+    labels = decoded(task, expected), decoded(task, found)
+    assert measure_drift(expected, found, labels)["tags"].agreement == 0.5
+    labels = decoded(crf, expected), decoded(crf, found)
+    drift = measure_drift(expected, found, labels)["tags"]
     assert drift.agreement == 1.0
     assert drift.max == 1.0
     other = [{"tags": np.array([[1.0, 0.0], [0.0, -3.0]])}]
-    assert measure_drift(expected, other, crf)["tags"].agreement == 0.0
+    labels = decoded(crf, expected), decoded(crf, other)
+    assert measure_drift(expected, other, labels)["tags"].agreement == 0.0
+
+
+def test_a_file_with_other_potentials_does_not_agree():
+    """Each side is decoded with its own, so that damaged potentials are seen."""
+    task = Tags(["O", "B-X"])
+    favours = np.zeros((4, 2))
+    favours[0] = 9.0, -9.0
+    head = {"tags": {"kind": "crf", "constants": {"potentials": favours.tolist()}}}
+    crf = task.with_decoders(read_decoders(head, task.outputs))
+    logits = [{"tags": np.array([[1.0, 0.0], [0.0, 3.0]])}]
+    labels = decoded(task, logits), decoded(crf, logits)
+    assert measure_drift(logits, logits, labels)["tags"].agreement == 0.5
 
 
 def test_each_output_of_a_task_has_labels_of_its_own():
@@ -64,7 +89,7 @@ def test_each_output_of_a_task_has_labels_of_its_own():
         {"slots": words[::-1], "intent": np.array([0.0, 1.0])},
         {"slots": words[:0], "intent": np.array([0.0, 1.0])},
     ]
-    drifts = measure_drift(expected, found, task)
+    drifts = measure_drift(expected, found, (decoded(task, expected), decoded(task, found)))
     assert drifts["slots"].agreement == 0.0
     assert drifts["intent"].agreement == 0.5
 

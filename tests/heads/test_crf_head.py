@@ -204,6 +204,16 @@ def test_a_teacher_that_allows_other_steps_is_refused():
     bind_stage(stage_of(loss="token_emissions"), *given)
 
 
+def test_labels_of_a_crf_are_not_those_of_its_best_emissions(made):
+    given = made, made.corpus.sets(), made.corpus.task
+    with pytest.raises(RecipeError, match="decides by whole paths; use hard_label_nll"):
+        bind_stage(stage_of(loss="hard_label_cross_entropy"), *given)
+    linear = models(text=RECIPE.replace("heads: {logits: crf}", "heads: {logits: linear}"))
+    bind_stage(
+        stage_of(loss="hard_label_cross_entropy"), linear, linear.corpus.sets(), linear.corpus.task
+    )
+
+
 @pytest.mark.parametrize("loss", ["crf_nll", "cross_entropy"])
 def test_labels_are_learnt_where_there_are_any(made, loss):
     given = made, made.corpus.sets(), made.corpus.task

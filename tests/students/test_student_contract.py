@@ -39,6 +39,7 @@ MAKERS = {
         "projection_activation": "linear",
         "head_input": "projection",
     },
+    "bilstm-codes": {"kind": "bilstm", "embedding": 6, "hidden_dim": 8, "embedding_codes": 3},
     "mixer": {
         "kind": "mixer",
         "features": 32,

@@ -266,7 +266,10 @@ def _check_labels(spec: StageSpec, term: Term, examples: Iterable[Example], task
 
 
 def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Term]) -> None:
-    """Heads that learn from those of the teacher are like them; only scores need not be."""
+    """Heads that learn from those of the teacher are like them; only scores need not be.
+
+    And the labels of a teacher that decodes with more than scores are not those of its best scores.
+    """
     for term in terms:
         own, theirs = (
             [
@@ -278,6 +281,12 @@ def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Te
         )
         for wrong in filter(None, (a.unlike(b) for a, b in product(own, theirs))):
             raise RecipeError(f"stage {spec.name!r}: term {term.label}: {wrong}")
+        if term.objective.by_scores and any(head.constants() for head in theirs):
+            raise RecipeError(
+                f"stage {spec.name!r}: term {term.label} takes the highest scores of "
+                f"{spec.teacher!r} for its labels, but its head decides by whole paths; use "
+                "hard_label_nll, or a linear head"
+            )
 
 
 def _check_returned(

@@ -97,6 +97,8 @@ class Objective:
             begin at; they come as arguments of the function.
         defaults: options that a term may leave out, of those its templates name.
         hints: what options that its templates name have to be.
+        by_scores: it takes the label of the teacher's highest score for what the teacher says,
+            which is not so of a head that decodes with more than its scores (a CRF).
     """
 
     name: str
@@ -106,6 +108,7 @@ class Objective:
     parameters: Mapping[str, float] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     hints: Mapping[str, Any] = field(default_factory=dict)
+    by_scores: bool = False
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -122,6 +125,7 @@ def objective(
     parameters: Mapping[str, float] | None = None,
     defaults: Mapping[str, Any] | None = None,
     hints: Mapping[str, Any] | None = None,
+    by_scores: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.
 
@@ -129,7 +133,7 @@ def objective(
         name: in recipes.
         student, teacher: templates, one or several.
         target, align: see `Signals`.
-        count, parameters, defaults, hints: see `Objective`.
+        count, parameters, defaults, hints, by_scores: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
@@ -138,7 +142,7 @@ def objective(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         own = (parameters or {}, defaults or {}, hints or {})
-        made = Objective(name, function, signals, count, *own)
+        made = Objective(name, function, signals, count, *own, by_scores)
         add_once(OBJECTIVES, name, made)
         return function
 
@@ -303,11 +307,19 @@ def soft_cross_entropy(student: Any, teacher: Any, mask: Any, scale: float = 1.0
     return masked_mean(-ops.sum(p * log_q, axis=-1), mask)
 
 
-@objective("hard_label_cross_entropy", student="{head}/{output}", teacher="{teacher_head}/{output}")
+@objective(
+    "hard_label_cross_entropy",
+    student="{head}/{output}",
+    teacher="{teacher_head}/{output}",
+    by_scores=True,
+)
 def hard_label_cross_entropy(
     student: Any, teacher: Any, mask: Any, least: Annotated[float, Between(0, 1)] = 0.9
 ) -> Any:
     """Cross-entropy with the teacher's best labels where it is sure: self-training (Lee 2013).
+
+    Gold labels are not read, of labelled text neither. The teacher's head is a linear one; of a CRF
+    `hard_label_nll` takes the best path.
 
     Args:
         student, teacher: logits, float ``[..., labels]``.

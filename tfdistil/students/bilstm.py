@@ -12,6 +12,7 @@ from tfdistil.arguments import check_parameters, check_rates, check_sizes
 from tfdistil.heads.spec import Level
 from tfdistil.students.lstm import BiLSTM
 from tfdistil.students.pieces import PieceStudent
+from tfdistil.students.product_embedding import ProductEmbedding
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -32,6 +33,9 @@ class BiLSTMStudent(PieceStudent):
             the paper's table 12).
         embedding_dropout: rate after the embeddings; None: ``dropout``. Single numbers are dropped,
             as after the embeddings of BERT; whole words are the noise ``word_dropout``.
+        embedding_codes: bytes for a word piece, which divide E: the table is then a product of that
+            many codebooks of 256 entries, see `tfdistil.students.product_embedding`. None: E
+            numbers, of a byte each in int8.
         projection: the teacher's width; adds the signal ``projection`` = ``f(W h + b)``. None: no
             projection.
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
@@ -62,6 +66,7 @@ class BiLSTMStudent(PieceStudent):
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]] = ("labels",),
         dropout: float = 0.2,
         embedding_dropout: float | None = None,
+        embedding_codes: int | None = None,
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
@@ -91,16 +96,27 @@ class BiLSTMStudent(PieceStudent):
         check_rates(embedding_dropout=rate)
         read = self.read_width
         check_parameters(vocabulary * embedding + 8 * hidden_dim * (read + hidden_dim))
-        self.hidden_dim = hidden_dim
+        self.hidden_dim, self.embedding_codes = hidden_dim, embedding_codes
         policy = self.dtype_policy
-        self.embedding = keras.layers.Embedding(
-            vocabulary,
-            embedding,
-            embeddings_initializer=keras.initializers.RandomNormal(
-                stddev=embedding**-0.5, seed=self._seed(0)
-            ),
-            dtype=policy,
-            name="embedding",
+        self.embedding = (
+            keras.layers.Embedding(
+                vocabulary,
+                embedding,
+                embeddings_initializer=keras.initializers.RandomNormal(
+                    stddev=embedding**-0.5, seed=self._seed(0)
+                ),
+                dtype=policy,
+                name="embedding",
+            )
+            if embedding_codes is None
+            else ProductEmbedding(
+                vocabulary,
+                embedding,
+                embedding_codes,
+                self._seed(0),
+                dtype=policy,
+                name="embedding",
+            )
         )
         self.embedding_dropout = keras.layers.Dropout(rate, seed=self._seed(1), dtype=policy)
         self.encoder = BiLSTM(hidden_dim, seed=self._seed(2), dtype=policy, name="encoder")
@@ -138,13 +154,15 @@ class BiLSTMStudent(PieceStudent):
         return [("encoder", encoder), ("embedding", self.embedding.weights)]
 
     @property
-    def word_embeddings(self) -> keras.Variable:
-        """The embedding table ``[V, E]``."""
-        return self.embedding.embeddings
+    def word_embeddings(self) -> keras.Variable | ProductEmbedding:
+        """What takes an embedding table ``[V, E]`` by ``assign``."""
+        coded = isinstance(self.embedding, ProductEmbedding)
+        return self.embedding if coded else self.embedding.embeddings
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""
         return super().get_config() | {
             "hidden_dim": self.hidden_dim,
             "embedding_dropout": self.embedding_dropout.rate,
+            "embedding_codes": self.embedding_codes,
         }

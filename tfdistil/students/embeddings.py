@@ -39,7 +39,7 @@ def svd_embedding(table: np.ndarray, dim: int) -> np.ndarray:
         ValueError: a table that is no matrix of finite numbers, or a width outside ``1 .. D``.
     """
     table = _matrix(table, dim)
-    basis = _principal_axes(table, np.zeros(table.shape[1]))[:, :dim] @ _rotation(dim)
+    basis = principal_axes(table, np.zeros(table.shape[1]))[:, :dim] @ rotation(dim)
     return (table.astype(np.float32) @ basis.astype(np.float32)).astype(np.float32)
 
 
@@ -76,8 +76,8 @@ def pca_ppa_embedding(table: np.ndarray, dim: int, directions: int) -> np.ndarra
             f"and a table of width {table.shape[1]}; use fewer, or a larger width"
         )
     mean = table.mean(axis=0, dtype=np.float64)
-    axes = _principal_axes(table, mean)[:, 2 * directions : directions + dim]
-    basis = axes @ _rotation(dim)[: axes.shape[1]]
+    axes = principal_axes(table, mean)[:, 2 * directions : directions + dim]
+    basis = axes @ rotation(dim)[: axes.shape[1]]
     centred = table.astype(np.float32) - mean.astype(np.float32)
     return (centred @ basis.astype(np.float32)).astype(np.float32)
 
@@ -93,7 +93,7 @@ def _matrix(table: np.ndarray, dim: int) -> np.ndarray:
     return table
 
 
-def _principal_axes(table: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def principal_axes(table: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Right singular vectors ``[D, D]`` of ``table - mean``, the strongest first."""
     # The eigenvectors of the [D, D] Gram matrix: no decomposition of the long matrix, which is only
     # visited in blocks.
@@ -107,7 +107,7 @@ def _principal_axes(table: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return basis * np.sign(basis[strongest, np.arange(basis.shape[1])])
 
 
-def _rotation(dim: int) -> np.ndarray:
+def rotation(dim: int) -> np.ndarray:
     """A random orthogonal matrix ``[E, E]``, the same for each width."""
     q, r = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))
     return q * np.sign(np.diag(r))

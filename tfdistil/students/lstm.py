@@ -17,9 +17,9 @@ always knows the length, and would compile each step of each."""
 DIRECTIONS = ("forward", "backward")
 
 CELL_BOUNDS = (-8.0, 7.9375)
-"""What a cell state stays within: int8 then has steps of 1/16. Beyond it the hyperbolic tangent is
-1 to 3e-7. Without bounds a few cells count on over a text longer than those of training, to 55 in
-one student, and int8 has steps of 0.43 for all."""
+"""What a cell state stays within: int8 then has steps of 1/16 at most. Beyond it the hyperbolic
+tangent is 1 to 3e-7. Without bounds a few cells count on over a text longer than those of training,
+to 55 in one student, and int8 has steps of 0.43 for all."""
 
 
 def lstm_cell(gates: Any, cell: Any) -> tuple[Any, Any]:
@@ -92,7 +92,8 @@ class BiLSTM(keras.layers.Layer):
 
     The inputs' part of the gates is one matrix product outside of the recurrence.
 
-    Equals ``keras.layers.Bidirectional(keras.layers.LSTM(units, ...))`` with a mask.
+    Equals ``keras.layers.Bidirectional(keras.layers.LSTM(units, ...))`` with a mask, as long as no
+    cell state leaves `CELL_BOUNDS`.
 
     Args:
         units: H, the width of each direction.

@@ -95,8 +95,8 @@ class PieceStudent(Student):
         return self.embedding_width + (self.hashed_dim or 0)
 
     @property
-    def word_embeddings(self) -> keras.Variable:
-        """The embedding table ``[V, E]``."""
+    def word_embeddings(self) -> Any:
+        """What takes an embedding table ``[V, E]`` by ``assign``, such as a variable."""
         raise NotImplementedError
 
     def _read(
