@@ -390,6 +390,7 @@ CASES = [
         options={"text": "a", "label": "y"},
         broken=(
             Broken("no field", "rows.jsonl", '{"a": "x"}\n', 1, "no field 'y'"),
+            Broken("null", "rows.jsonl", '{"y": null, "a": "x"}\n', 1, "field 'y' is null"),
             Broken("type", "rows.jsonl", '{"a": "x", "y": 1.5}\n', 1, "float"),
             Broken("no object", "rows.jsonl", '{"a": "x", "y": 1}\n3\n', 2, "an object"),
         ),

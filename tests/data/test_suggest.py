@@ -91,6 +91,7 @@ def test_utf_16_is_named(tmp_path: Path):
         ("a.conll", "\n \n", "empty"),
         ("a.tsv", "x\ty\tz\n1\t2\t3\n", "set `text` and `label`"),
         ("a.jsonl", '{"x": 1}\n', "set `text` and `label`"),
+        ("a.jsonl", '{"text": "a"}\n', "set `text` and `label` to two of the columns"),
         ("a.xyz", "a b c\n", "cannot tell the format"),
     ],
 )

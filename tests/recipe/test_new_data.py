@@ -111,6 +111,27 @@ def test_transfer_needs_no_labels_but_pairs_for_pairs(file):
         find_data("transfer", text, "pair")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("a.jsonl", '{"text": "one"}\n{"text": "two"}\n', {"label": None}),
+        ("a.csv", "sentence,id\none,1\ntwo,2\n", {"text": "sentence", "label": None}),
+        ("a.csv", "text,label\none,x\ntwo,y\n", {}),
+        ("a.conll", "1\tone\n\n1\ttwo\n", {"word": 1, "tag": None}),
+    ],
+)
+def test_transfer_of_any_format_may_have_no_labels(name, text, options, file):
+    found = find_data("transfer", file(name, text), "tags")
+    assert [e.words for e in found.examples] == [("one",), ("two",)]
+    assert dict(found.source.options) == options
+
+
+def test_a_file_of_which_nothing_can_be_used(file):
+    rows = '{"text": "a", "label": true}\n' * 3
+    with pytest.raises(DataError, match=r"none of its texts .* first of 3 problems: .*:1: field"):
+        find_data("train", file("a.jsonl", rows), "classes")
+
+
 def test_dev_of_tags_has_spans_enough(file):
     """A tenth of the sentences has a tenth of the spans, and few have any."""
     rows = "in O\nRome B-LOC\n\n" * 1000 + "nothing O\nhere O\n\n" * 4000

@@ -14,7 +14,14 @@ from ruamel.yaml import YAML
 
 from tfdistil.errors import RecipeError
 from tfdistil.printable import printable
-from tfdistil.recipe.loading import SHIPPED, load_recipe, load_tree, override, parse_recipe
+from tfdistil.recipe.loading import (
+    SHIPPED,
+    load_recipe,
+    load_tree,
+    look_up,
+    override,
+    parse_recipe,
+)
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.data import TaskSpec
 from tfdistil.recipe.schema.models import EncoderSpec, StudentSpec, kinds_of
@@ -692,6 +699,16 @@ def test_overrides_lead_through_names_and_numbers(write):
     assert recipe.data.train[0].limit == 3
     assert recipe.root_spec("student").options == {"hidden_dim": 4, "dropout": 0.1}
     assert recipe.export.quantize == "none"
+
+
+def test_a_file_is_addressed_by_its_path_dots_and_all():
+    rows = [{"path": "../a.b.txt"}, {"path": "../a"}]
+    tree = {"data": {"transfer": rows}}
+    override(tree, ["data.transfer.../a.b.txt.limit=5", "data.transfer.../a.limit=6"])
+    assert [row["limit"] for row in tree["data"]["transfer"]] == [5, 6]
+    assert look_up(tree, "data.transfer.../a.b.txt.limit") == 5
+    override(tree, ["data.transfer.../a.b.txt={path: c.txt}"])
+    assert tree["data"]["transfer"][0] == {"path": "c.txt"}
 
 
 def test_a_list_item_is_replaced_where_it_stands(write):

@@ -114,6 +114,20 @@ def test_export_and_benchmark_may_change_and_training_stays(tmp_path, recipe, ch
     assert not (tmp_path / "metrics.json").exists()  # it told of the old file
 
 
+@pytest.mark.parametrize("left", [None, b"\0" * 9])
+def test_a_file_that_is_gone_or_cut_off_is_made_again(tmp_path, left):
+    folder = RunFolder(tmp_path, load_recipe("demo"))
+    for step in STEPS:
+        folder.finish(step, 1.0, {})
+    folder.finish("export/student", 1.0, {"path": "student.tflite", "bytes": 10})
+    (tmp_path / "student.tflite").write_bytes(b"\0" * 10)
+    assert folder.outdated() == set()
+    (tmp_path / "student.tflite").unlink()
+    if left is not None:
+        (tmp_path / "student.tflite").write_bytes(left)
+    assert folder.outdated() == {"export/student", "evaluate_files", "benchmark"}
+
+
 def test_a_checkpoint_more_leaves_files_and_scores_alone(tmp_path):
     folder = RunFolder(tmp_path, load_recipe("demo"))
     for step in STEPS:

@@ -54,6 +54,15 @@ def test_jsonl_from_standard_input(intent_slots, capsys, stdin):
     assert answers == [json.loads(json.dumps(r.to_dict())) for r in expected]
 
 
+def test_a_byte_order_mark_is_no_text(intent_slots, capsys, stdin, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfplay jazz\n")
+    assert run("predict", intent_slots.path, "--file", tmp_path / "a.txt", "--jsonl") == 0
+    stdin(b"\xef\xbb\xbfplay jazz\n")
+    assert run("predict", intent_slots.path, "--jsonl") == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [answer["text"] for answer in answers] == ["play jazz"] * 2
+
+
 def test_conll_of_words_in_a_file(tags_int8, capsys, tmp_path):
     (tmp_path / "a.txt").write_text("don't stop .\n\nplay", "utf-8")
     assert run("predict", tags_int8.path, "--file", tmp_path / "a.txt", "--words", "--conll") == 0

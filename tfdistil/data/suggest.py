@@ -35,11 +35,15 @@ LABEL = (
 )
 
 
-def suggest(path: str | Path) -> Source:
+def suggest(path: str | Path, labelled: bool = True) -> Source:
     """The source a user most likely means; only what differs from the defaults is set.
 
     Looks at the first rows, of tags at all: names may be rare, or begin late. What it suggests is
     still checked by `load`.
+
+    Args:
+        path: a file, or a folder of a format that is one.
+        labelled: whether labels have to be there; without them text is all that is asked for.
 
     Raises:
         DataError: no such file, an empty one, one in UTF-16, or a format or columns that cannot be
@@ -54,7 +58,8 @@ def suggest(path: str | Path) -> Source:
     find = _FINDERS.get(format)
     if find is None:
         return Source(path, format)
-    return Source(path, format, **find(path, _lines(path, None if format == "conll" else _ROWS)))
+    lines = _lines(path, None if format == "conll" else _ROWS)
+    return Source(path, format, **find(path, lines, labelled))
 
 
 def _lines(path: Path, most: int | None) -> list[str]:
@@ -63,7 +68,7 @@ def _lines(path: Path, most: int | None) -> list[str]:
         return [line for line in lines if line.strip()]
 
 
-def _conll(path: Path, lines: Sequence[str]) -> dict[str, Any]:
+def _conll(path: Path, lines: Sequence[str], labelled: bool) -> dict[str, Any]:
     comments = [line for line in lines if line.startswith("# ")]
     separator = "\t" if any("\t" in line for line in lines) else None
     rows = [line.split(separator) for line in lines if not line.startswith("# ")]
@@ -75,7 +80,7 @@ def _conll(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     tag = max((at for at in range(word + 1, width) if _scheme(rows, at)), default=None)
     found: dict[str, Any] = {}
     options: dict[str, Any] = {"word": word} if word else {}
-    if tag is None and path.suffix.lower() == ".conllu":
+    if tag is None and (path.suffix.lower() == ".conllu" or not labelled):
         options["tag"] = None
     elif tag is None:
         without = next((row for row in rows if not is_tag(row[-1], "iobes")), rows[0])
@@ -114,10 +119,10 @@ def _most(true: Iterable[object]) -> bool:
     return counts[False] * 9 <= counts[True]
 
 
-def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
+def _table(path: Path, lines: Sequence[str], labelled: bool) -> dict[str, Any]:
     first = lines[0]
     if first.lstrip().startswith("{") or is_array("\n".join(lines[:2])):
-        return _by_name(path, list(first_object("\n".join(lines).lstrip()) or {}))
+        return _by_name(path, list(first_object("\n".join(lines).lstrip()) or {}), labelled)
     separator = "\t" if "\t" in first else "," if "," in first else ";"
     try:
         rows = list(csv.reader(lines, delimiter=separator))
@@ -125,7 +130,7 @@ def _table(path: Path, lines: Sequence[str]) -> dict[str, Any]:
         rows = [line.split(separator) for line in lines]
     names = rows[0]
     if any(_folded(name) in (*TEXT, *LABEL) for name in names):
-        return _by_name(path, names)
+        return _by_name(path, names, labelled)
     if {len(row) for row in rows} == {2}:
         kinds = [len({row[at] for row in rows}) for at in (0, 1)]
         label = int(kinds[1] <= kinds[0])
@@ -148,30 +153,37 @@ def _folded(name: str) -> str:
     return name.strip().lower()
 
 
-def _by_name(path: Path, names: Sequence[str]) -> dict[str, Any]:
+def _by_name(path: Path, names: Sequence[str], labelled: bool) -> dict[str, Any]:
     own = {_folded(name): name for name in names}
     found = {
         option: next((own[name] for name in known if name in own), None)
         for option, known in (("text", TEXT), ("second", SECOND), ("label", LABEL))
     }
-    if found["text"] is None or found["label"] is None:
-        raise DataError(f"set `text` and `label` to two of the columns {shown(list(names))}", path)
-    return {o: name for o, name in found.items() if name is not None and name != o}
+    if found["text"] is None or (labelled and found["label"] is None):
+        raise DataError(
+            f"set `text` and `label` to two of the columns {shown(list(names))} in a recipe"
+            if labelled
+            else f"set `text` to one of the columns {shown(list(names))} in a recipe, and `label` "
+            "to null",
+            path,
+        )
+    options: dict[str, Any] = {o: n for o, n in found.items() if n is not None and n != o}
+    return options if found["label"] is not None else {**options, "label": None}
 
 
-def _top(_path: Path, lines: Sequence[str]) -> dict[str, Any]:
+def _top(_path: Path, lines: Sequence[str], _labelled: bool) -> dict[str, Any]:
     last = lines[-1].split("\t")
     column = max((at for at, cell in enumerate(last) if cell.startswith("[IN:")), default=0)
     names = lines[0].split("\t")
     return {"parse": column if "[IN:" in lines[0] else names[min(column, len(names) - 1)]}
 
 
-def _spans(_path: Path, lines: Sequence[str]) -> dict[str, Any]:
+def _spans(_path: Path, lines: Sequence[str], _labelled: bool) -> dict[str, Any]:
     field = spans_field(first_object("\n".join(lines).lstrip()) or {})
     return {} if field in (None, "entities", "spans") else {"spans": field}
 
 
-def _words(path: Path, lines: Sequence[str]) -> dict[str, Any]:
+def _words(path: Path, lines: Sequence[str], _labelled: bool) -> dict[str, Any]:
     row = first_object("\n".join(lines).lstrip()) or {}
     words, tags = words_field(row), tags_field(row)
     found = {} if words in (None, "words") else {"words": words}
@@ -187,11 +199,16 @@ def _words(path: Path, lines: Sequence[str]) -> dict[str, Any]:
     return found if label in (None, "label") else {**found, "label": label}
 
 
-_FINDERS: dict[str, Callable[[Path, Sequence[str]], dict[str, Any]]] = {
+def _options(find: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """What it finds are options of the format."""
+    return lambda *given: {"options": find(*given)}
+
+
+_FINDERS: dict[str, Callable[[Path, Sequence[str], bool], dict[str, Any]]] = {
     "conll": _conll,
-    "jsonl_spans": lambda path, lines: {"options": _spans(path, lines)},
-    "jsonl_words": lambda path, lines: {"options": _words(path, lines)},
-    "table": lambda path, lines: {"options": _table(path, lines)},
-    "top": lambda path, lines: {"options": _top(path, lines)},
+    "jsonl_spans": _options(_spans),
+    "jsonl_words": _options(_words),
+    "table": _options(_table),
+    "top": _options(_top),
 }
 """By format, what tells the fields of its source."""

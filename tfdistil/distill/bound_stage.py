@@ -281,7 +281,8 @@ def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Te
         )
         for wrong in filter(None, (a.unlike(b) for a, b in product(own, theirs))):
             raise RecipeError(f"stage {spec.name!r}: term {term.label}: {wrong}")
-        if term.objective.by_scores and any(head.constants() for head in theirs):
+        decides = [getattr(teacher, "heads", {}).get(name) for name in term.teacher]
+        if term.objective.by_scores and any(head and head.constants() for head in decides):
             raise RecipeError(
                 f"stage {spec.name!r}: term {term.label} takes the highest scores of "
                 f"{spec.teacher!r} for its labels, but its head decides by whole paths; use "

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfdistil.console.screen import Screen
 from tfdistil.console.silence import import_backend
 from tfdistil.data.memory import Columns, Row, Tables, rows_of_sets, rows_to_bytes
 from tfdistil.errors import RecipeError, RunError
@@ -59,7 +60,11 @@ def run(
     import_backend()
     from tfdistil.pipeline.run import run as run_recipe
 
-    return run_recipe(recipe, out, Path(base))
+    try:
+        return run_recipe(recipe, out, Path(base))
+    except KeyboardInterrupt:
+        Screen().line(f"\nstopped; to go on from here, give the same recipe and --out {out} again")
+        raise
 
 
 def base_of(recipe: AnyRecipe) -> Path:

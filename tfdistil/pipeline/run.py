@@ -70,37 +70,33 @@ def run(
     keras.utils.set_random_seed(recipe.seed)
     folder = RunFolder(out, recipe)
     screen.line(f"{recipe.name}: {recipe.task.kind}, seed {recipe.seed}, into {out}")
-    try:
-        with screen, folder.alone():
-            refuse_changed_data(folder, base)
-            folder.adopt_recipe()
-            folder.remember(base=str(base))
-            check_models(recipe, base)
-            corpus = load_corpus(recipe, base, screen.counter)
-            folder.remember(sources=file_hashes(corpus.files, base))
-            counts = (f"{n.replace('_', ' ')} {count:,}" for n, count in corpus.counts.items())
-            screen.line("  " + ", ".join(counts))
-            for name, found in corpus.unknown_labels.items():
-                listed = describe_unknown(found)
-                screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
-            held_out = (*corpus.dev, *corpus.test)
-            for line in unscored_labels(corpus.train, held_out, corpus.task.learns_from):
-                screen.line(f"  {line}")
-            for few in small_sets(corpus.task, corpus.score_sets()):
-                screen.line(f"  {few}")
-            plan = recipe.plan()
-            if unused := [name for name in recipe.models if name not in plan]:
-                screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
-            work = Run(folder, corpus, screen)
-            untrained = {} if any(map(work.is_trained, plan)) else check_stages(work)
-            if recipe.anchor is not None:
-                folder.once(ANCHOR, partial(score_anchor, work, recipe.anchor))
-            for name in plan:
-                folder.once(model_step(name), partial(train_model, work, name, untrained))
-            return _deliver(work)
-    except KeyboardInterrupt:
-        screen.line(f"\nstopped; to go on from here, give the same recipe and --out {out} again")
-        raise
+    with screen, folder.alone():
+        refuse_changed_data(folder, base)
+        folder.adopt_recipe()
+        folder.remember(base=str(base))
+        check_models(recipe, base)
+        corpus = load_corpus(recipe, base, screen.counter)
+        folder.remember(sources=file_hashes(corpus.files, base))
+        counts = (f"{n.replace('_', ' ')} {count:,}" for n, count in corpus.counts.items())
+        screen.line("  " + ", ".join(counts))
+        for name, found in corpus.unknown_labels.items():
+            listed = describe_unknown(found)
+            screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")
+        held_out = (*corpus.dev, *corpus.test)
+        for line in unscored_labels(corpus.train, held_out, corpus.task.learns_from):
+            screen.line(f"  {line}")
+        for few in small_sets(corpus.task, corpus.score_sets()):
+            screen.line(f"  {few}")
+        plan = recipe.plan()
+        if unused := [name for name in recipe.models if name not in plan]:
+            screen.line(f"  models that nothing needs are not made: {', '.join(unused)}")
+        work = Run(folder, corpus, screen)
+        untrained = {} if any(map(work.is_trained, plan)) else check_stages(work)
+        if recipe.anchor is not None:
+            folder.once(ANCHOR, partial(score_anchor, work, recipe.anchor))
+        for name in plan:
+            folder.once(model_step(name), partial(train_model, work, name, untrained))
+        return _deliver(work)
 
 
 def _deliver(work: Run) -> Metrics:

@@ -109,10 +109,12 @@ def override(tree: Any, assignments: Sequence[str]) -> None:
         if not equals:
             raise RecipeError(f"--set {assignment}: expected key=value, e.g. seed=7")
         value = plain_value(text, f"--set {assignment}")
-        node, keys = tree, path.split(".")
-        for key in keys[:-1]:
-            node = _step(node, key, assignment)
-        last: Any = keys[-1]
+        node = tree
+        last: Any
+        last, rest = _next_key(node, path.split("."))
+        while rest:
+            node = _step(node, last, assignment)
+            last, rest = _next_key(node, rest)
         if isinstance(node, list):
             last = node.index(_step(node, last, assignment))
         elif not isinstance(node, MutableMapping):
@@ -137,6 +139,14 @@ def _named(item: Mapping[str, Any]) -> Any:
     return next((item[key] for key in ("name", "path", "loss", "kind") if key in item), None)
 
 
+def _next_key(node: Any, parts: list[str]) -> tuple[str, list[str]]:
+    """What a path goes on with at a node, and the rest of it: names of files have dots, too."""
+    items = node if isinstance(node, list) else []
+    names = [_named(item) for item in items if isinstance(item, Mapping)]
+    size = next((n for n in range(len(parts), 1, -1) if ".".join(parts[:n]) in names), 1)
+    return ".".join(parts[:size]), parts[size:]
+
+
 def _step(node: Any, key: str, assignment: str) -> Any:
     if isinstance(node, list):
         for item in node:
@@ -159,7 +169,9 @@ def _index(key: str) -> int | None:
 
 def look_up(tree: Any, key: str) -> Any:
     """The value that ``key=...`` would override; None where the key leads nowhere."""
-    for part in key.split("."):
+    rest = key.split(".")
+    while rest:
+        part, rest = _next_key(tree, rest)
         if isinstance(tree, list):
             named = [item for item in tree if isinstance(item, Mapping) and _named(item) == part]
             index = _index(part)

@@ -95,6 +95,12 @@ def find_data(name: str, path: Path, task: str) -> Found:
         again = load([repaired], errors="collect")
         if len(again.problems) < len(found.problems):
             source, found = repaired, again
+    if found.problems and not found.examples:
+        raise DataError(
+            f"read as {source.format}, none of its texts can be used; the first of "
+            f"{len(found.problems):,} problems: {found.problems[0]}",
+            source.path,
+        )
     _check_parts(name, source, found.examples, task)
     return Found(name, source, found.examples, len(found.problems))
 
@@ -111,7 +117,7 @@ def _suggested(name: str, path: Path, task: str) -> Source:
         text = Source(path.resolve(), "text")  # nothing but text is asked for
         load([text])
         return text
-    found = suggest(path.resolve())
+    found = suggest(path.resolve(), labelled=name != "transfer")
     options = dict(found.options)
     if task == "tags" or name == "transfer":
         options.pop("label_comment", None)

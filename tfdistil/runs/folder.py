@@ -151,12 +151,15 @@ class RunFolder:
             )
 
     def outdated(self) -> set[str]:
-        """Finished steps that the recipe given wants otherwise than the folder's own."""
+        """Finished steps that the recipe given wants otherwise than the folder's own.
+
+        And those that read a file of the run which is no longer there, or not all of it.
+        """
         before, after = self._own, self.recipe
         steps: set[str] = set()
         for name in {**before.deliveries, **after.deliveries}:
             one, other = (_file_of(recipe, name) for recipe in (before, after))
-            if one != other:
+            if one != other or self._is_lost(name):
                 steps |= {export_step(name), EVALUATIONS[1], BENCHMARK}
         plan = after.plan()
         heads = any(before.head_of(name) != after.head_of(name) for name in before.plan())
@@ -167,6 +170,15 @@ class RunFolder:
         if before.anchor != after.anchor:
             steps.add(ANCHOR)
         return steps & set(self.manifest["steps"])
+
+    def _is_lost(self, name: str) -> bool:
+        """Whether the file that was made of a model is gone or has another size."""
+        step = export_step(name)
+        made = self.facts(step) if self.is_done(step) else {}
+        if "path" not in made:
+            return False
+        file = self.path / made["path"]
+        return not file.is_file() or file.stat().st_size != made["bytes"]
 
     def adopt_recipe(self) -> None:
         """Make the recipe given the folder's own; what is `outdated` then counts as not done.

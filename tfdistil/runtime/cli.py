@@ -190,7 +190,8 @@ def _as_they_come(stream: Any) -> Iterator[list[Line]]:
 def _decoded(stream: Iterable[bytes], source: str, first: int = 1) -> Iterator[Line]:
     for number, line in enumerate(stream, first):
         try:
-            yield line.decode("utf-8").rstrip("\r\n"), source, number
+            mark = "utf-8-sig" if number == 1 else "utf-8"  # a byte order mark is no text
+            yield line.decode(mark).rstrip("\r\n"), source, number
         except UnicodeDecodeError as error:
             raise DataError(
                 f"is no UTF-8 ({error.reason} at byte {error.start}); convert the file to UTF-8",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 def split_whitespace(text: str) -> list[tuple[str, int, int]]:
     """The default splitter: words are what stands between white space."""
     return [(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
+
+
+def absent(row: Mapping[str, Any], name: str) -> str:
+    """What to say of a row that has not got a field, or has null in it."""
+    if name in row:
+        return f"field {name!r} is null"
+    return f"no field {name!r}; fields of this row: {', '.join(map(repr, row)) or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +180,7 @@ class Reading:
         """A text field of a row, or None if a problem was noted (missing, or no valid text)."""
         value = row.get(name)
         if value is None:
-            have = ", ".join(map(repr, row)) or "none"
-            self.problem(f"no field {name!r}; fields of this row: {have}", line)
+            self.problem(absent(row, name), line)
         elif not isinstance(value, str):
             self.problem(f"field {name!r} is {type(value).__name__}, expected a string", line)
         elif not value.isascii() and _SURROGATE.search(value):

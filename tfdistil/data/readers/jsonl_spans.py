@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfdistil.data.example import Example
-from tfdistil.data.readers.base import Reading
+from tfdistil.data.readers.base import Reading, absent
 from tfdistil.data.readers.json_items import json_rows
 from tfdistil.data.readers.spans import CharSpan, find_span_fault, tag_words
 from tfdistil.printable import shown
@@ -82,8 +82,7 @@ def _example(
     if language_field in row and (language := reading.string(row, language_field, line)) is None:
         return None
     if row.get(spans_field) is None:
-        have = ", ".join(map(repr, row))
-        reading.problem(f"no field {spans_field!r}; fields of this row: {have}", line)
+        reading.problem(absent(row, spans_field), line)
         return None
     spans = spans_of(reading, row[spans_field], text, line)
     return None if spans is None else tag_text(reading, text, spans, label, language, line)

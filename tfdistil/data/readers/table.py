@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from tfdistil.data.example import Example
-from tfdistil.data.readers.base import Reading
+from tfdistil.data.readers.base import Reading, absent
 from tfdistil.data.readers.json_items import is_array, json_rows
 from tfdistil.errors import DataError
 
@@ -151,8 +151,7 @@ def _json_rows(reading: Reading, lines: list[str], columns: list[Column]) -> Ite
     for line, row in json_rows(reading, lines):
         missing = [name for name in names if row.get(name) is None]
         if missing:
-            have = ", ".join(map(repr, row)) or "none"
-            reading.problem(f"no field {missing[0]!r}; fields of this row: {have}", line)
+            reading.problem(absent(row, missing[0]), line)
             continue
         yield line, {name: row[name] for name in names}
 
