@@ -107,13 +107,14 @@ def _is_float(operator: Operator, graph: Subgraph) -> bool:
 def _parameters(model: Model) -> int:
     """Numbers in weights and biases, without the zeros of `tfdistil.exporting.biases`.
 
-    Integers without a scale are shapes, axes and indices; single numbers are bounds and factors.
+    Integers without a scale are shapes, axes and indices, but for bytes, which are the codes of a
+    word table; single numbers are bounds and factors.
     """
     return sum(
         math.prod(tensor.shape)
         for buffer, tensor in model.constants().items()
         if len(tensor.shape)
-        if tensor.type in ("float32", "float16")
+        if tensor.type in ("float32", "float16", "uint8")
         or (tensor.quantization is not None and tensor.quantization.scales)
         if tensor.type != "int32" or any(model.buffers[buffer])
     )

@@ -6,6 +6,8 @@ import keras
 import numpy as np
 import pytest
 
+from tfdistil.exporting.convert import convert, entries_of
+from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students import build_student
 from tfdistil.students.embeddings import svd_embedding
 from tfdistil.students.product_embedding import ENTRIES, ProductEmbedding, product_codes
@@ -109,3 +111,31 @@ def test_a_student_is_saved_with_its_codes():
     np.testing.assert_array_equal(student(inputs)["embedding"], again(inputs)["embedding"])
     with pytest.raises(ValueError, match=r"table is \(600, 24\), got \(600, 12\)"):
         student.set_embedding(np.zeros((600, 12)))
+
+
+@pytest.mark.slow
+def test_a_file_has_a_byte_for_each_code():
+    students = {
+        codes: build_student(
+            kind="bilstm",
+            vocabulary=600,
+            embedding=24,
+            embedding_codes=codes,
+            hidden_dim=4,
+            outputs={"tags": ("word", 3)},
+            seed=1,
+        )
+        for codes in (3, 6)
+    }
+    rows = {"input_ids": np.arange(32).reshape(4, 8), "attention_mask": np.ones((4, 8))}
+    rows = {name: values.astype(np.int32) for name, values in rows.items()}
+    files = {
+        codes: convert(student, entries_of(student, 8, 4, "labels"), "int8", rows)
+        for codes, student in students.items()
+    }
+    few, many = (inspect_model(file) for file in files.values())
+    for file in (few, many):
+        assert (file.flex, file.custom, file.float_operator_count) == ((), (), 0)
+    # The codebooks of either have 256 rows of all 24 columns.
+    assert many.parameters - few.parameters == 600 * 3
+    assert len(files[6]) - len(files[3]) == pytest.approx(600 * 3, abs=64)

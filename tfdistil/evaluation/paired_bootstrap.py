@@ -63,6 +63,11 @@ def over_sentences(
         there = _side(runs, partial(_trained, str(against[0]), anchors))
         title = f"{against[0]}: {next(iter(anchors.values()))}"
     else:
+        if other is None and not Path(against[0]).exists():
+            raise RunError(
+                f"{against[0]}: not a run folder, and {folders[0]} has no such model; it has "
+                f"{', '.join(sorted(own))}, and {', '.join(ANCHORS)} can be trained now"
+            )
         there = _side(runs if other else _open(against), partial(_stored, other or system))
         title = other or ", ".join(map(str, against))
     if here.metric != there.metric or here.examples != there.examples:
