@@ -101,13 +101,15 @@ def vocabulary_size(path: Path) -> int:
     rows = 2
     for graph in model.subgraphs:
         unpacked: dict[int, int] = {}  # what a float16 table is turned into, to the table
-        of_bytes: set[int] = set()  # indices that were bytes
+        of_bytes: set[int] = set()  # what is computed from bytes, which name other rows than ids do
         for operator in graph.operators:
             if operator.name == "DEQUANTIZE":
                 unpacked[operator.outputs[0]] = operator.inputs[0]
             if operator.name == "CAST" and graph.tensors[operator.inputs[0]].type == "uint8":
                 of_bytes.add(operator.outputs[0])
             if operator.name not in ("GATHER", "EMBEDDING_LOOKUP"):
+                if not of_bytes.isdisjoint(operator.inputs):
+                    of_bytes.update(operator.outputs)
                 continue
             source, indices = operator.inputs[:2]
             if operator.name == "EMBEDDING_LOOKUP":

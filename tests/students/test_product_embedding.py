@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+from tfdistil.benchmarks.model import vocabulary_size
 from tfdistil.exporting.convert import convert, entries_of
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students import build_student
@@ -67,6 +68,24 @@ def test_equal_rows_and_few_of_them():
     assert not decoded(product_codes(np.ones((4, 6)), 3)).any()  # nothing but a mean
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_scale_makes_no_difference(scale):
+    rows = table().astype(np.float32)
+    shares = [
+        (decoded(product_codes(given, 6)) ** 2).sum() / ((given - given.mean(0)) ** 2).sum()
+        for given in (rows.astype(np.float64), rows * scale)
+    ]
+    assert shares[0] == pytest.approx(shares[1], abs=0.01)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_table_of_other_than_numbers(value):
+    rows = table()
+    rows[3, 3] = value
+    with pytest.raises(ValueError, match="finite"):
+        product_codes(rows, 6)
+
+
 def test_the_same_seed_gives_the_same_codes():
     one, again, other = (product_codes(table(), 6, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.codes, again.codes)
@@ -114,7 +133,7 @@ def test_a_student_is_saved_with_its_codes():
 
 
 @pytest.mark.slow
-def test_a_file_has_a_byte_for_each_code():
+def test_a_file_has_a_byte_for_each_code(tmp_path):
     students = {
         codes: build_student(
             kind="bilstm",
@@ -139,3 +158,6 @@ def test_a_file_has_a_byte_for_each_code():
     # The codebooks of either have 256 rows of all 24 columns.
     assert many.parameters - few.parameters == 600 * 3
     assert len(files[6]) - len(files[3]) == pytest.approx(600 * 3, abs=64)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(files[3])
+    assert vocabulary_size(path) == 600  # not the 768 rows of the codebooks

@@ -38,7 +38,7 @@ def svd_embedding(table: np.ndarray, dim: int) -> np.ndarray:
     Raises:
         ValueError: a table that is no matrix of finite numbers, or a width outside ``1 .. D``.
     """
-    table = _matrix(table, dim)
+    table = checked_table(table, dim)
     basis = principal_axes(table, np.zeros(table.shape[1]))[:, :dim] @ rotation(dim)
     return (table.astype(np.float32) @ basis.astype(np.float32)).astype(np.float32)
 
@@ -68,7 +68,7 @@ def pca_ppa_embedding(table: np.ndarray, dim: int, directions: int) -> np.ndarra
         ValueError: a table that is no matrix of finite numbers, a width outside ``1 .. D``, or
             directions that leave nothing.
     """
-    table = _matrix(table, dim)
+    table = checked_table(table, dim)
     most = min(dim, -(-table.shape[1] // 2)) - 1
     if not 0 <= directions <= most:
         raise ValueError(
@@ -82,7 +82,12 @@ def pca_ppa_embedding(table: np.ndarray, dim: int, directions: int) -> np.ndarra
     return (centred @ basis.astype(np.float32)).astype(np.float32)
 
 
-def _matrix(table: np.ndarray, dim: int) -> np.ndarray:
+def checked_table(table: np.ndarray, dim: int) -> np.ndarray:
+    """The table as an array.
+
+    Raises:
+        ValueError: no matrix of finite numbers, or a width outside ``1 .. D``.
+    """
     table = np.asarray(table)
     if table.ndim != 2 or not np.isfinite(table).all():
         raise ValueError(f"expected a matrix of finite numbers, got shape {table.shape}")

@@ -11,7 +11,7 @@ from keras import ops
 from scipy.cluster.vq import kmeans2
 
 from tfdistil.arguments import check_sizes
-from tfdistil.students.embeddings import principal_axes, rotation
+from tfdistil.students.embeddings import checked_table, principal_axes, rotation
 
 ENTRIES = 256
 """Of a codebook: what one byte tells apart."""
@@ -47,38 +47,39 @@ def product_codes(table: np.ndarray, codes: int, seed: int = 0) -> ProductCodes:
         seed: of the rows that the means begin at.
 
     Raises:
-        ValueError: codes that do not divide the width.
+        ValueError: a table that is no matrix of finite numbers, or codes that do not divide its
+            width.
     """
+    table = checked_table(table, table.shape[1]).astype(np.float32)
     check_codes(table.shape[1], codes)
     width = table.shape[1] // codes
     mean = table.mean(axis=0, dtype=np.float64)
-    axes = principal_axes(table, mean)
-    turned = (table - mean) @ axes
-    order = _allocation(turned.var(axis=0), codes)
-    parts = turned[:, order].reshape(-1, codes, width) @ rotation(width)
+    table = table - mean.astype(np.float32)
+    axes, turn = principal_axes(table, np.zeros_like(mean)), rotation(width)
+    order = _allocation((table @ axes.astype(np.float32)).var(axis=0, dtype=np.float64), codes)
     draw = np.random.default_rng(seed)
     found = np.zeros((len(table), codes), np.uint8)
     books = np.zeros((codes, ENTRIES, width), np.float32)
     for at in range(codes):
-        rows = np.unique(parts[:, at].astype(np.float32), axis=0)
+        columns = axes[:, order[at * width : (at + 1) * width]] @ turn
+        part = table @ columns.astype(np.float32)
+        rows = np.unique(part, axis=0)
         begin = rows[draw.permutation(len(rows))[:ENTRIES]]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mean that no row is nearest to stays where it is
-            means, nearest = kmeans2(
-                parts[:, at].astype(np.float32), begin, iter=_ROUNDS, minit="matrix"
-            )
+            means, nearest = kmeans2(part, begin, iter=_ROUNDS, minit="matrix")
         books[at, : len(means)] = means
         found[:, at] = nearest
     return ProductCodes(found, books)
 
 
 def check_codes(width: int, codes: int) -> None:
-    """Codes are columns of a table, or as many columns each as go into it without a rest.
+    """Codes share the columns of a table out among them without a remainder.
 
     Raises:
         ValueError: they do not divide the width.
     """
-    check_sizes(codes=codes)
+    check_sizes(embedding_codes=codes)
     if width % codes:
         raise ValueError(f"{codes} codes do not divide the {width} columns of the embeddings")
 
@@ -86,7 +87,7 @@ def check_codes(width: int, codes: int) -> None:
 def _allocation(variances: np.ndarray, parts: int) -> np.ndarray:
     """The columns of all parts, one part after another, each of as many."""
     size = len(variances) // parts
-    logs = np.log(np.maximum(variances, 1e-12))
+    logs = np.log(np.maximum(variances, 1e-12 * max(variances.max(), np.finfo(float).tiny)))
     logs -= logs.min()  # no factor below 1, so that a column makes a part's product no smaller
     columns: list[list[int]] = [[] for _ in range(parts)]
     products = np.zeros(parts)
