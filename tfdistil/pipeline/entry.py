@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfdistil.console.screen import Screen
 from tfdistil.console.silence import import_backend
 from tfdistil.data.memory import Columns, Row, Tables, rows_of_sets, rows_to_bytes
 from tfdistil.errors import RecipeError, RunError
@@ -58,6 +57,7 @@ def run(
     elif not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe)
     import_backend()
+    from tfdistil.console.screen import Screen
     from tfdistil.pipeline.run import run as run_recipe
 
     try:
