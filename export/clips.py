@@ -20,9 +20,8 @@ def drop_clips(model: bytes) -> bytes:
 
     The converter gives what a model clips the range that the clipped numbers had in calibration, at
     whose ends the operator in front saturates already. So the clip is left with nothing to do, but
-    its kernels are slow:
-    in a recurrence of 64 steps they took a quarter of the time. What is clipped further than its
-    range, and what is not int8, stays.
+    its kernels are slow: in a recurrence of 64 steps they took a quarter of the time. What is
+    clipped further than its range, and what is not int8, stays.
 
     Args:
         model: a TensorFlow Lite flatbuffer.

@@ -113,16 +113,20 @@ def test_codes_that_do_not_fit(codes, says):
             make()
 
 
-def test_a_student_is_saved_with_its_codes():
-    student = build_student(
+def make_student(codes):
+    return build_student(
         kind="bilstm",
         vocabulary=600,
         embedding=24,
-        embedding_codes=6,
+        embedding_codes=codes,
         hidden_dim=4,
         outputs={"tags": ("word", 3)},
         seed=1,
     )
+
+
+def test_a_student_is_saved_with_its_codes():
+    student = make_student(6)
     student.set_embedding(table())
     again = type(student).from_config(student.get_config())
     again.set_weights(student.get_weights())
@@ -134,23 +138,11 @@ def test_a_student_is_saved_with_its_codes():
 
 @pytest.mark.slow
 def test_a_file_has_a_byte_for_each_code(tmp_path):
-    students = {
-        codes: build_student(
-            kind="bilstm",
-            vocabulary=600,
-            embedding=24,
-            embedding_codes=codes,
-            hidden_dim=4,
-            outputs={"tags": ("word", 3)},
-            seed=1,
-        )
-        for codes in (3, 6)
-    }
     rows = {"input_ids": np.arange(32).reshape(4, 8), "attention_mask": np.ones((4, 8))}
     rows = {name: values.astype(np.int32) for name, values in rows.items()}
     files = {
         codes: convert(student, entries_of(student, 8, 4, "labels"), "int8", rows)
-        for codes, student in students.items()
+        for codes, student in ((3, make_student(3)), (6, make_student(6)))
     }
     few, many = (inspect_model(file) for file in files.values())
     for file in (few, many):

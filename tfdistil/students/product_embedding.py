@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import keras
 import numpy as np
 from keras import ops
-from scipy.cluster.vq import kmeans2
 
 from tfdistil.arguments import check_sizes
 from tfdistil.students.embeddings import checked_table, principal_axes, rotation
@@ -50,7 +49,9 @@ def product_codes(table: np.ndarray, codes: int, seed: int = 0) -> ProductCodes:
         ValueError: a table that is no matrix of finite numbers, or codes that do not divide its
             width.
     """
-    table = checked_table(table, table.shape[1]).astype(np.float32)
+    from scipy.cluster.vq import kmeans2  # a student without codes does without it
+
+    table = checked_table(table, np.shape(table)[-1]).astype(np.float32)
     check_codes(table.shape[1], codes)
     width = table.shape[1] // codes
     mean = table.mean(axis=0, dtype=np.float64)
@@ -143,7 +144,7 @@ class ProductEmbedding(keras.layers.Layer):
 
     def assign(self, table: np.ndarray) -> None:
         """Begin from a table ``[V, E]``, in coordinates of its own, see `product_codes`."""
-        codes, books = product_codes(np.asarray(table, np.float32), self.parts)
+        codes, books = product_codes(table, self.parts)
         self.codes.assign(codes)
         self.codebooks.assign(books.reshape(self.codebooks.shape))
 
