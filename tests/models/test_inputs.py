@@ -75,6 +75,24 @@ def test_a_pruned_vocabulary_keeps_the_vectors_of_its_pieces(make, teacher):
     np.testing.assert_array_equal(student.model.word_embeddings, table_of(teacher, student))
 
 
+def test_rare_pieces_can_be_pruned_too(make, corpus, teacher):
+    both = f"{{dim: {WIDTH}, init: teacher}}"
+    often, pruned = make(both, ", min_sentences: 3"), make(both)
+    kept, all_of_them = (one.featurizer.tokenizer.get_vocab().keys() for one in (often, pruned))
+    assert kept < all_of_them
+    words = [set(e.words) for e in corpus.train]
+    rare = {p for p in all_of_them - kept if p.isalpha()}
+    assert rare
+    assert all(sum(piece in one for one in words) < 3 for piece in rare)
+    np.testing.assert_array_equal(often.model.word_embeddings, table_of(teacher, often))
+
+
+@pytest.mark.parametrize("other", [", prune_vocabulary: false", ", tokenizer: {vocabulary: 200}"])
+def test_rare_pieces_of_what_is_not_pruned_are_refused(make, other):
+    with pytest.raises(RecipeError, match="needs prune_vocabulary: true, and no tokenizer"):
+        make("{dim: 4}", f"{other}, min_sentences: 3")
+
+
 def test_pruning_keeps_the_pieces_of_augmented_text(corpus, teacher, tmp_path):
     """A translation or a neighbour may be a word that train and transfer do not have."""
     spec = recipe("{kind: bilstm, hidden_dim: 4, embedding: {dim: 4}}")

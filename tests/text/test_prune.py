@@ -25,7 +25,7 @@ def tokenizer(request) -> Tokenizer:
 
 
 def occurring(tokenizer: Tokenizer, words: list[str]) -> set[int]:
-    return occurring_pieces(SubwordFeaturizer.from_tokenizer(tokenizer, 32), words)
+    return occurring_pieces(SubwordFeaturizer.from_tokenizer(tokenizer, 32), [words])
 
 
 def tokens(tokenizer: Tokenizer, words: list[str]) -> list[str]:
@@ -44,9 +44,19 @@ def test_occurring_pieces_are_those_of_the_words(tokenizer):
 
 def test_words_of_an_earlier_text_do_not_count(wordpiece):
     featurizer = SubwordFeaturizer.from_tokenizer(wordpiece, 32)
-    alone = occurring_pieces(featurizer, SEEN[:1])
+    alone = occurring_pieces(featurizer, [SEEN[:1]])
     featurizer.encode(SEEN)
-    assert occurring_pieces(featurizer, SEEN[:1]) == alone
+    assert occurring_pieces(featurizer, [SEEN[:1]]) == alone
+
+
+def test_pieces_of_few_sentences_can_be_left_out(tokenizer):
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 32)
+    sentences = [SEEN, ["the", "the", "lamp"], ["lamp"]]
+    kept = [occurring_pieces(featurizer, sentences, least) for least in (1, 2, 3, 4)]
+    assert kept[0] == occurring(tokenizer, SEEN)
+    assert kept[1] == occurring(tokenizer, ["the", "lamp"])
+    assert kept[2] == occurring(tokenizer, ["lamp"])
+    assert not kept[3]
 
 
 def test_a_lone_surrogate_is_read_as_the_replacement_character(tokenizer):

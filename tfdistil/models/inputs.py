@@ -100,8 +100,8 @@ def piece_inputs(
         vectors = vectors_of_pieces(vectors, tokenizer, own)
         kept, names = own, {}
     elif spec.prune_vocabulary:
-        words = (word for sentence in sentences(*read) for word in sentence)
-        needed = occurring_pieces(featurizer, words) | {*featurizer.special_ids()}
+        needed = occurring_pieces(featurizer, sentences(*read), spec.min_sentences)
+        needed |= {*featurizer.special_ids()}
         kept, old = prune_tokenizer(tokenizer, needed)
         vectors = vectors[old]
     else:

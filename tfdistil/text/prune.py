@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,16 @@ _BEGINNING = "▁"
 _BYTE = re.compile("<0x[0-9A-F]{2}>")
 
 
-def occurring_pieces(featurizer: SubwordFeaturizer, words: Iterable[str]) -> set[int]:
-    """Ids of the pieces that any of the words is made of."""
-    different = list(dict.fromkeys(words))
-    known = featurizer.pieces(different)  # may hold other words too
-    return {piece for word in different for piece in known[word]}
+def occurring_pieces(
+    featurizer: SubwordFeaturizer, sentences: Iterable[Sequence[str]], least: int = 1
+) -> set[int]:
+    """Ids of the pieces that at least so many of the sentences' words are made of."""
+    counts: Counter[int] = Counter()
+    read = [*sentences]
+    known = featurizer.pieces(chain.from_iterable(read))  # may hold other words too
+    for words in read:
+        counts.update({piece for word in words for piece in known[word]})
+    return {piece for piece, count in counts.items() if count >= least}
 
 
 def characters(tokenizer: Tokenizer, words: Iterable[str]) -> set[str]:

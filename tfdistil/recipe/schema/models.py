@@ -187,6 +187,9 @@ class StudentSpec(OpenPart):
         description="keep only those of the teacher's pieces that train, transfer and augmented "
         "text need",
     )
+    min_sentences: Whole = Field(
+        1, ge=1, description="of `prune_vocabulary`: how many of their sentences have a piece"
+    )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
     projection: bool = Field(False, description="projection to the teacher's width")
@@ -207,6 +210,11 @@ class StudentSpec(OpenPart):
             raise ValueError("projection_activation: linear needs projection: true")
         if self.head_input == "projection" and not self.projection:
             raise ValueError("head_input: projection needs projection: true")
+        if self.min_sentences > 1 and (self.tokenizer or not self.prune_vocabulary):
+            raise ValueError(
+                "min_sentences says which of the teacher's pieces prune_vocabulary keeps: it needs "
+                "prune_vocabulary: true, and no tokenizer"
+            )
         return self
 
     @property
