@@ -47,7 +47,11 @@ def parser() -> argparse.ArgumentParser:
         help="positions per call; longer texts are windowed (default: the recipe's, or what holds "
         "99%% of the dev examples)",
     )
-    found.add_argument("--batch", type=int, help="rows of the batched signature (default 32)")
+    found.add_argument(
+        "--batch",
+        type=int,
+        help="rows of the batched signature; 1: none (default: as the recipe says)",
+    )
     found.add_argument("--head", help="the head that is kept (default: the recipe's)")
     found.add_argument(
         "--max-drop",

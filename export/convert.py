@@ -43,23 +43,24 @@ class Entry:
 def entries_of(
     model: Any, length: int, batch: int, head: str, word_mask: str | None = None
 ) -> dict[str, Entry]:
-    """The entry points of a model's file: ``online`` with one row and ``batch`` with several.
+    """The entry points of a model's file: ``online`` with one row, and ``batch`` with several.
 
     Args:
         model: has ``export_function``, see
             `tfdistil.heads.model.HeadedModel.export_function`.
         length: positions of a row.
-        batch: rows of ``batch``.
+        batch: rows of ``batch``; 1: there is no such entry point.
         head: whose logits they give.
         word_mask: the input that says where words are; None: they do not decode.
 
     Raises:
         ExportError: no such head, or a length that the model does not take.
     """
+    sizes = {"online": 1, "batch": batch} if batch > 1 else {"online": 1}
     try:
         return {
             name: Entry(*model.export_function(length, rows, head, word_mask))
-            for name, rows in (("online", 1), ("batch", batch))
+            for name, rows in sizes.items()
         }
     except ValueError as error:
         raise ExportError(f"the model cannot be exported: {error}") from error

@@ -153,7 +153,7 @@ def export_student(
         out: the file.
         quantize: one of `tfdistil.exporting.quantize.QUANTIZE`.
         length: positions per call; longer texts are windowed.
-        batch: rows of the signature ``batch``; the signature ``online`` has one.
+        batch: rows of the signature ``batch``, 1 for none; the signature ``online`` has one.
         head: whose logits the file gives; an encoder's is ``logits``.
         max_drop: points of the task's metric the file may have less than Keras, beyond what the
             luck of the examples explains, see `check_drop`.

@@ -92,6 +92,18 @@ def test_both_signatures_give_the_same_labels(int8, trained):
             np.testing.assert_array_equal(values.argmax(-1), batched[output].argmax(-1))
 
 
+def test_without_a_batch_there_is_one_signature(int8, trained, tmp_path):
+    alone = export(trained, tmp_path / "alone.tflite", batch=1)
+    assert alone.signatures == {"online": {"batch": 1, "length": LENGTH}}
+    assert set(alone.inspection.operators) == {"online"}
+    assert alone.bytes < int8.bytes
+    texts = [(e.words, None) for e in trained.dev[:8]]
+    both, one = (Runtime(result.path).logits(texts) for result in (int8, alone))
+    for expected, found in zip(both, one, strict=True):
+        for output, values in expected.items():
+            np.testing.assert_array_equal(found[output].argmax(-1), values.argmax(-1))
+
+
 def test_result_is_json(int8):
     data = json.loads(json.dumps(int8.to_json()))
     assert data["flex"] == data["custom"] == data["float_ops"] == 0

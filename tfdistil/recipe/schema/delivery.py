@@ -29,7 +29,7 @@ class ExportSpec(Part):
     length: Whole | None = Field(
         None, ge=4, le=MOST_UNROLLED, description="pieces per call; none: fits 99 % of dev"
     )
-    batch: Rows = Field(32, description="rows of the batched signature")
+    batch: Rows = Field(32, description="rows of the batched signature; 1: there is none")
     tags_in_graph: bool = Field(
         False, description="of a CRF: the graph also returns the tags of the best path"
     )
