@@ -160,13 +160,15 @@ def evaluate(
         its own names, or ``data``.
 
     Raises:
-        RecipeError: a file, and no data.
+        RecipeError: a file, and no data, or fewer than no errors.
         RunError: not a run folder, no such model, it is not trained yet, or without other data: the
             run's own has changed.
         DataError: data that cannot be read, or has labels that the run's recipe makes an error.
         ModelFileError: the file cannot be used.
     """
     what = Path(what)
+    if errors < 0:
+        raise RecipeError(f"errors to list are 0 or more, got {errors}")
 
     def read(splitter: WordSplitter) -> dict[str, tuple[Example, ...]] | None:
         return None if data is None else _read(data, format, language, columns, splitter)
