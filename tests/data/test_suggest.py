@@ -55,10 +55,11 @@ def test_well_known_sets(path: str, options: dict, shared_data: Path):
         ("a\tO\n" * 3000 + "Rome\tB-LOC\n", {}),
         ("a NN B-NP O\n" * 3000 + "Rome NP B-NP B-LOC\n", {}),
         ("Rome\tB-LOC\n\n" * 999 + "Rome" + "\t" * 99_999 + "\n", {"options": {"tag": 1}}),
+        ("O\tin\nB-LOC\tRome\n", {"options": {"word": 1, "tag": 0}}),
     ],
     ids=[
         *("IOB1", "IOBES", "chunks", "chunks and more", "a broken line"),
-        *("a late name", "chunks and a late name", "a broken line that is long"),
+        *("a late name", "chunks and a late name", "a broken line that is long", "tags first"),
     ],
 )
 def test_columns_of_tags(rows: str, found: dict, tmp_path: Path):

@@ -78,6 +78,8 @@ def _conll(path: Path, lines: Sequence[str], labelled: bool) -> dict[str, Any]:
     word = int(width > 1 and _most(_ID.fullmatch(row[0]) for row in rows))
     # Where chunks and entities have a column each, entities are the last.
     tag = max((at for at in range(word + 1, width) if _scheme(rows, at)), default=None)
+    if tag is None and width == 2 and _scheme(rows, 0):  # each word's tag is in front of it
+        word, tag = 1, 0
     found: dict[str, Any] = {}
     options: dict[str, Any] = {"word": word} if word else {}
     if tag is None and (path.suffix.lower() == ".conllu" or not labelled):
