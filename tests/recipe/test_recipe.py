@@ -389,6 +389,13 @@ def test_null_takes_a_model_of_the_base_away(write):
     assert [*load_recipe(own).models] == ["teacher"]
 
 
+def test_null_takes_a_delivery_of_the_base_away(write):
+    base = Path(write(LINES + "deliver: {student: {tflite: true}}\n"))
+    own = base.with_name("own.yaml")
+    own.write_text("base: r.yaml\ndeliver: {student: null, teacher: {checkpoint: true}}\n", "utf-8")
+    assert [*load_recipe(own).deliver] == ["teacher"]
+
+
 def test_all_problems_are_told_at_once(write):
     text = changed("seed: 7", "sed: 7").replace("hidden_dim: 4", "projection: maybe")
     message = message_of(write(text))

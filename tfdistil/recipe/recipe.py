@@ -51,8 +51,8 @@ class Recipe(Part):
     )
     deliver: dict[Name, DeliverSpec] = Field(
         {},
-        description="by model, the one that scores are reported of first; none: `student: "
-        "{tflite: true}`",
+        description="by model, the one that scores are reported of first; null takes one of the "
+        "base away; none: `student: {tflite: true}`",
     )
     export: ExportSpec = Field(ExportSpec(), description="see export")
     benchmark: BenchmarkSpec = Field(BenchmarkSpec(), description="see benchmark")
@@ -63,7 +63,7 @@ class Recipe(Part):
     def _bare_word(cls, value: Any) -> Any:
         return {"kind": value} if isinstance(value, str) else value
 
-    @field_validator("models", mode="before")
+    @field_validator("models", "deliver", mode="before")
     @classmethod
     def _left_out(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
