@@ -51,9 +51,8 @@ def benchmark_run(
     """
     from tfdistil.exporting.convert import convert, entries_of
 
-    first = next(iter(files.values()))
-    known = shapes(open_interpreter(first, threads), first)
-    length, batch = known[-1].length, known[-1].batch
+    largest = [shapes(open_interpreter(path, threads), path)[-1] for path in files.values()]
+    length, batch = largest[0].length, max(shape.batch for shape in largest)
     timed, roles = dict(files), {}
     for name, (teacher, head) in teachers.items():
         timed[name], roles["teacher"] = folder / f"{name}.tflite", name

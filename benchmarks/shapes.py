@@ -138,14 +138,14 @@ def reference_file(
     quantize: str = "none",
     screen: Callable[[str], None] = lambda line: None,
 ) -> Path:
-    """A reference shape as a ``.tflite`` with signatures ``online`` and ``batch``.
+    """A reference shape as a ``.tflite`` with the signatures ``online`` and ``batch``.
 
     Args:
         name: a key of `REFERENCES`.
         cache: the folder it is kept in, `cache_folder` if None; it is built (some GB of memory, a
             minute) when missing.
         length: positions per call.
-        batch: rows of the signature ``batch``.
+        batch: rows of the signature ``batch``; 1: there is none.
         quantize: ``none`` (float32) or ``dynamic`` (int8 weights).
         screen: told when something is built.
 
@@ -164,7 +164,7 @@ def reference_file(
 
 def build(size: TransformerSize, length: int, batch: int, quantize: str = "none") -> bytes:
     """Convert a `TransformerShape` of some size."""
-    from tfdistil.exporting.convert import Entry, convert
+    from tfdistil.exporting.convert import Entry, convert, rows_of
 
     model = TransformerShape(size)
 
@@ -176,4 +176,4 @@ def build(size: TransformerSize, length: int, batch: int, quantize: str = "none"
         spec = keras.InputSpec(shape=(rows, length), dtype="int32", name="input_ids")
         return Entry(function, [spec])
 
-    return convert(model, {"online": entry(1), "batch": entry(batch)}, quantize)
+    return convert(model, {name: entry(rows) for name, rows in rows_of(batch).items()}, quantize)

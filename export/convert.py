@@ -40,6 +40,11 @@ class Entry:
         return int(self.specs[0].shape[0])
 
 
+def rows_of(batch: int) -> dict[str, int]:
+    """The entry points of a file, and the rows that each takes; of one row alone there is one."""
+    return {"online": 1, "batch": batch} if batch > 1 else {"online": 1}
+
+
 def entries_of(
     model: Any, length: int, batch: int, head: str, word_mask: str | None = None
 ) -> dict[str, Entry]:
@@ -56,11 +61,10 @@ def entries_of(
     Raises:
         ExportError: no such head, or a length that the model does not take.
     """
-    sizes = {"online": 1, "batch": batch} if batch > 1 else {"online": 1}
     try:
         return {
             name: Entry(*model.export_function(length, rows, head, word_mask))
-            for name, rows in sizes.items()
+            for name, rows in rows_of(batch).items()
         }
     except ValueError as error:
         raise ExportError(f"the model cannot be exported: {error}") from error

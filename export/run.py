@@ -35,7 +35,7 @@ def export(
         model: by its name; None: the one that is delivered.
         quantize: one of `tfdistil.exporting.quantize.QUANTIZE`.
         length: positions per call; longer texts are windowed.
-        batch: rows of the batched signature.
+        batch: rows of the batched signature; 1: none.
         head: the head that is kept.
         max_drop: points of the dev metric that the file may lose.
         tags_in_graph: whether the graph of a CRF also returns the tags of the best path.

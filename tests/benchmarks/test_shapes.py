@@ -93,6 +93,11 @@ def test_reference_is_built_once(tmp_path, monkeypatch, tiny):
         reference_file("x", tmp_path)
 
 
+def test_a_reference_of_one_row_has_one_signature(tiny):
+    found = inspect_model(shapes.build(tiny, LENGTH, 1))
+    assert [*found.operators] == ["online"]
+
+
 def test_where_references_are_kept(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("TFDISTIL_CACHE", raising=False)

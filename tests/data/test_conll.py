@@ -52,6 +52,11 @@ def test_a_comment_within_a_sentence_needs_an_assignment(tmp_path: Path):
         _words(tmp_path, "a\tO\n# a note\nb\tO\n", tag=1)
 
 
+def test_documents_begin_in_files_with_tags_first_too(tmp_path: Path):
+    text = "O\t-DOCSTART-\n\nO\tin\nB-LOC\tRome\n"
+    assert _words(tmp_path, text, word=1, tag=0) == [("in", "Rome")]
+
+
 def test_the_separator_can_be_set(tmp_path: Path):
     assert _words(tmp_path, "a b\tO\n", separator="tab") == [("a b",)]
     assert _words(tmp_path, "a\t O\n", separator="space") == [("a\t",)]

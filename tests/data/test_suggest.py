@@ -56,10 +56,12 @@ def test_well_known_sets(path: str, options: dict, shared_data: Path):
         ("a NN B-NP O\n" * 3000 + "Rome NP B-NP B-LOC\n", {}),
         ("Rome\tB-LOC\n\n" * 999 + "Rome" + "\t" * 99_999 + "\n", {"options": {"tag": 1}}),
         ("O\tin\nB-LOC\tRome\n", {"options": {"word": 1, "tag": 0}}),
+        ("O\tin\t\nB-LOC\tRome\t\n", {"options": {"word": 1, "tag": 0}}),
     ],
     ids=[
         *("IOB1", "IOBES", "chunks", "chunks and more", "a broken line"),
         *("a late name", "chunks and a late name", "a broken line that is long", "tags first"),
+        "tags first, and an empty column",
     ],
 )
 def test_columns_of_tags(rows: str, found: dict, tmp_path: Path):
@@ -68,6 +70,13 @@ def test_columns_of_tags(rows: str, found: dict, tmp_path: Path):
     source = suggest(path)
     assert source == Source(path, "conll", **found)
     assert load([replace(source, repair="iob2")], errors="collect").examples
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.tsv"])
+@pytest.mark.parametrize("rows", ["O\tin\nB-LOC\tRome\n", "O in\nB-LOC Rome\n"])
+def test_tags_in_front_of_words_are_columns_whatever_the_name(name, rows, tmp_path: Path):
+    (tmp_path / name).write_text(rows)
+    assert suggest(tmp_path / name).options == {"word": 1, "tag": 0}
 
 
 @pytest.mark.parametrize("rows", ["a NN B-NP O\nRome NP I-NP I-LOC\n", "Rome NP S-LOC\n"])
@@ -88,6 +97,7 @@ def test_utf_16_is_named(tmp_path: Path):
         ("a.conll", "a\tNN\nb\tVB\n", "set `tag`"),
         ("a.conll", "a\tO\nb\tB_PER\n", r"a row is \['b', 'B_PER'\]"),
         ("a.conll", "a O\nb O\n", "no column has spans"),
+        ("a.conll", "O\tDT\tin\nB-LOC\tNN\tRome\n", "column 0 has tags and is in front of"),
         ("a.conll", "# text = a\n", "comments alone"),
         ("a.conll", "\n \n", "empty"),
         ("a.tsv", "x\ty\tz\n1\t2\t3\n", "set `text` and `label`"),

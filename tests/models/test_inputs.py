@@ -214,6 +214,12 @@ def test_what_a_student_cannot_begin_as(other):
         recipe(f"{{from: {other}}}")
 
 
+def test_rare_pieces_of_what_reads_none_are_refused(corpus, teacher, tmp_path):
+    spec = recipe("{kind: pqrnn, min_sentences: 3}")
+    with pytest.raises(RecipeError, match="min_sentences is of students that read word pieces"):
+        Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]
+
+
 @pytest.mark.parametrize(
     ("float_student", "quantized", "text"),
     [

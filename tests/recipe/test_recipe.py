@@ -396,6 +396,32 @@ def test_null_takes_a_delivery_of_the_base_away(write):
     assert [*load_recipe(own).deliver] == ["teacher"]
 
 
+def test_null_does_not_take_all_deliveries_away(write):
+    base = Path(write(LINES + "deliver: {student: {tflite: true}}\n"))
+    own = base.with_name("own.yaml")
+    own.write_text("base: r.yaml\ndeliver: {student: null}\n", "utf-8")
+    with pytest.raises(RecipeError, match=r"deliver.*takes all of them away"):
+        load_recipe(own)
+
+
+PIECE_BY_PIECE = ["task={kind: tags, continuation: true}", "models.student.min_sentences=3"]
+
+
+@pytest.mark.parametrize("others", [PIECE_BY_PIECE[:1], PIECE_BY_PIECE[1:]])
+def test_rare_pieces_may_go_where_words_are_compared(write, others):
+    load_recipe(write(LINES), others)
+
+
+def test_rare_pieces_may_go_where_there_is_no_teacher(write):
+    alone = "distill=[{name: labels, teacher: null, terms: [{loss: cross_entropy}]}]"
+    load_recipe(write(LINES), [*PIECE_BY_PIECE, alone])
+
+
+def test_rare_pieces_stay_where_pieces_are_compared(write):
+    with pytest.raises(RecipeError, match="min_sentences drops pieces that the teacher reads"):
+        load_recipe(write(LINES), PIECE_BY_PIECE)
+
+
 def test_all_problems_are_told_at_once(write):
     text = changed("seed: 7", "sed: 7").replace("hidden_dim: 4", "projection: maybe")
     message = message_of(write(text))

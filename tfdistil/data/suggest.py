@@ -74,7 +74,10 @@ def _conll(path: Path, lines: Sequence[str], labelled: bool) -> dict[str, Any]:
     rows = [line.split(separator) for line in lines if not line.startswith("# ")]
     if not rows:
         raise DataError("comments alone, and no row with a word", path)
-    width = sorted(map(len, rows))[len(rows) // 10]  # what `_most` rows have
+    filled = [
+        max((at for at, cell in enumerate(row, 1) if cell.strip()), default=1) for row in rows
+    ]
+    width = sorted(filled)[len(rows) // 10]  # what `_most` rows have
     word = int(width > 1 and _most(_ID.fullmatch(row[0]) for row in rows))
     # Where chunks and entities have a column each, entities are the last.
     tag = max((at for at in range(word + 1, width) if _scheme(rows, at)), default=None)
@@ -86,6 +89,12 @@ def _conll(path: Path, lines: Sequence[str], labelled: bool) -> dict[str, Any]:
         options["tag"] = None
     elif tag is None:
         without = next((row for row in rows if not is_tag(row[-1], "iobes")), rows[0])
+        if (first := next((at for at in range(width) if _scheme(rows, at)), None)) is not None:
+            raise DataError(
+                f"column {first} has tags and is in front of the words; set `word` and `tag` in a "
+                f"recipe to the columns, counted from 0, that have them; a row is {shown(without)}",
+                path,
+            )
         raise DataError(
             "no column has spans in IOB2 or IOBES tags, such as B-PER: correct the file, or set "
             "`tag` in a recipe to the column that does, or to null for text without tags; labels "

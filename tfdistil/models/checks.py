@@ -121,7 +121,6 @@ def plain_students(recipe: Recipe) -> Recipe:
                 "embedding": EmbeddingSpec(dim=spec.embedding.dim, init="random"),
                 "tokenizer": None,
                 "prune_vocabulary": False,
-                "min_sentences": 1,
             }
         )
         if isinstance(spec, StudentSpec)

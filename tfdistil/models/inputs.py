@@ -172,6 +172,8 @@ def projection_inputs(
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
+    if spec.min_sentences > 1:
+        raise ValueError("min_sentences is of students that read word pieces")
     projection = projection_of(spec.hashing)
     return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), features_of(projection))
 

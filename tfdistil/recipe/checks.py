@@ -192,6 +192,15 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
                 f"{', '.join(recipe.models)}{advice}",
                 *("distill", number, key),
             )
+    student = recipe.root_spec(stage.student)
+    own = isinstance(student, StudentSpec) and student.min_sentences > 1
+    if own and stage.teacher is not None and recipe.task.continuation:
+        raise MisplacedError(
+            f"models.{stage.student}.min_sentences drops pieces that the teacher reads, and with "
+            "task.continuation: true models are compared piece by piece; leave it out, or set "
+            "continuation: false, which compares them word by word",
+            *("models", stage.student, "min_sentences"),
+        )
     if stage.teacher == stage.student:
         raise MisplacedError(
             f"stage {stage.name!r} has {stage.student!r} as its student and as its teacher; "

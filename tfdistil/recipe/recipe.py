@@ -68,7 +68,10 @@ class Recipe(Part):
     def _left_out(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        return {name: entry for name, entry in value.items() if entry is not None}
+        kept = {name: entry for name, entry in value.items() if entry is not None}
+        if value and not kept:
+            raise ValueError("null takes all of them away; say what is to be there instead")
+        return kept
 
     @model_validator(mode="after")
     def _fits_together(self) -> Recipe:

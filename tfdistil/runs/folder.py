@@ -22,8 +22,8 @@ from tfdistil.versions import versions_of
 _LOCK = ".lock"
 DATA = "data"
 """Where data from memory is kept; given again, it is written again."""
-LAYOUT = 3
-"""Of the folder's files; a run of another one cannot be gone on with."""
+LAYOUT = 4
+"""Of the folder's files and of what their weights mean; a run of another one cannot go on."""
 
 
 def model_step(name: str) -> str:

@@ -18,8 +18,9 @@ DIRECTIONS = ("forward", "backward")
 
 CELL_BOUNDS = (-4.0, 3.96875)
 """What a cell state stays within: int8 then has steps of 1/32 at most. Beyond it the hyperbolic
-tangent is 1 to 7e-4, less than half a step of 1/128. Without bounds a few cells count on over a
-text longer than those of training, to 55 in one student, and int8 has steps of 0.43 for all."""
+tangent is 1 to 7e-4, less than half a step of 1/128; what a cell counts beyond it is lost.
+Without bounds a few cells count on over a text longer than those of training, to 55 in one student,
+and int8 has steps of 0.43 for all."""
 
 
 def lstm_cell(gates: Any, cell: Any) -> tuple[Any, Any]:

@@ -26,6 +26,8 @@ def occurring_pieces(
     counts: Counter[int] = Counter()
     read = [*sentences]
     known = featurizer.pieces(chain.from_iterable(read))  # may hold other words too
+    if least == 1:  # needs no counts, and sentences have words in common
+        return {piece for word in {*chain.from_iterable(read)} for piece in known[word]}
     for words in read:
         counts.update({piece for word in words for piece in known[word]})
     return {piece for piece, count in counts.items() if count >= least}

@@ -127,7 +127,7 @@ class _Block:
         if self.has_ids and _UNSPOKEN.fullmatch(row[0]):
             counts["multiword_rows_skipped" if "-" in row[0] else "empty_nodes_skipped"] += 1
             return
-        if row[0] == "-DOCSTART-":
+        if "-DOCSTART-" in (row[0], row[min(self.word, len(row) - 1)]):
             counts["docstart_rows_skipped"] += 1
             return
         self.is_open = True

@@ -40,7 +40,7 @@ def guess_format(path: Path) -> str | None:
         return "mtod"
     if "[IN:" in lines[-1]:
         return "top"
-    if suffix in _CONLL_SUFFIXES or _ends_in_tags(lines):
+    if suffix in _CONLL_SUFFIXES or _has_tags(lines):
         return "conll"
     if suffix in (".tsv", ".csv"):
         return "table"
@@ -62,13 +62,18 @@ def _guess_json(head: str) -> str | None:
     return "table" if words_field(row) is None else "jsonl_words"
 
 
-def _ends_in_tags(lines: list[str]) -> bool:
-    """Whether every row has a word and ends in a tag, and some row is in a span."""
+def _has_tags(lines: list[str]) -> bool:
+    """Whether every row has a word and ends in a tag, or is a tag and a word; some in a span."""
     rows = [line.split() for line in lines if not line.startswith("# ")]
-    last = [row[-1] for row in rows]
-    scheme = scheme_of(last)
-    return (
-        bool(rows)
-        and all(len(row) > 1 and is_tag(row[-1], scheme) for row in rows)
-        and (any(tag != "O" for tag in last) or {len(row) for row in rows} == {2})
-    )
+    if not rows or any(len(row) < 2 for row in rows):
+        return False
+    pairs = {len(row) for row in rows} == {2}
+    last, first = [row[-1] for row in rows], [row[0] for row in rows]
+    if _are_tags(last):
+        return pairs or any(tag != "O" for tag in last)
+    return pairs and _are_tags(first) and any(tag != "O" for tag in first)
+
+
+def _are_tags(cells: list[str]) -> bool:
+    scheme = scheme_of(cells)
+    return all(is_tag(cell, scheme) for cell in cells)

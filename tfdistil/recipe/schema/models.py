@@ -188,7 +188,10 @@ class StudentSpec(OpenPart):
         "text need",
     )
     min_sentences: Whole = Field(
-        1, ge=1, description="of `prune_vocabulary`: how many of their sentences have a piece"
+        1,
+        ge=1,
+        description="of `prune_vocabulary`: drop what fewer of their sentences have, but for "
+        "single characters and special pieces",
     )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
