@@ -57,6 +57,12 @@ def test_what_was_stopped_goes_on(tmp_path):
     assert dict(json.loads(line) for line in lines) == {t: t.upper() for t in texts}
 
 
+def test_what_answered_nothing_leaves_no_file(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        StoredTranslations(Shouting(0), tmp_path, batch=3)(["a"], "en", "de")
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_directions_and_translators_do_not_mix(tmp_path):
     StoredTranslations(Shouting(), tmp_path)(["a"], "en", "de")
     other = Shouting()

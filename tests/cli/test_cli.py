@@ -542,6 +542,7 @@ def test_evaluate_a_run_and_its_file_alike(resumed, data, capsys):
     text = capsys.readouterr().out
     assert re.search(r"^test: 20 examples, exact_match \d", text, re.MULTILINE)
     assert text.count("  predicted") <= 4
+    assert text.count(" (teacher)\n") == text.count(" examples, ")
 
 
 @pytest.mark.slow

@@ -53,6 +53,14 @@ def test_codes_keep_more_than_as_many_columns(codes):
     assert of_columns < kept <= (centred**2).sum() * (1 + 1e-6)
 
 
+def test_the_layer_comes_back_from_its_config():
+    layer = ProductEmbedding(40, 8, 2, seed=1)
+    again = keras.layers.deserialize(keras.layers.serialize(layer))
+    assert type(again) is ProductEmbedding
+    ids = np.array([[3, 5]])
+    np.testing.assert_array_equal(layer(ids), again(ids))
+
+
 def test_parts_have_like_variances():
     rows = table(2000)
     parts = decoded(product_codes(rows, 4)).reshape(len(rows), 4, 6)

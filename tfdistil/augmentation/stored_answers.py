@@ -43,15 +43,14 @@ class StoredAnswers:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         # Texts of one length make a batch without much padding.
         missing.sort(key=lambda text: (len(text), text))
-        with self.file.open("a", encoding="utf-8", errors="surrogatepass") as lines:
-            for start in range(0, len(missing), self.batch):
-                part = missing[start : start + self.batch]
-                made = dict(zip(part, answer(part), strict=True))
-                known |= made
-                for pair in made.items():
-                    lines.write(json.dumps(pair, ensure_ascii=False) + "\n")
-                lines.flush()
-                count(total - len(missing) + start + len(part))
+        for start in range(0, len(missing), self.batch):
+            part = missing[start : start + self.batch]
+            made = dict(zip(part, answer(part), strict=True))
+            known |= made
+            lines = (json.dumps(pair, ensure_ascii=False) + "\n" for pair in made.items())
+            with self.file.open("a", encoding="utf-8", errors="surrogatepass") as file:
+                file.writelines(lines)
+            count(total - len(missing) + start + len(part))
         return [known[text] for text in texts]
 
 

@@ -42,6 +42,7 @@ class Evaluation:
     """A model on a set of labelled examples.
 
     Attributes:
+        model: the name of the model, or of its file.
         examples: how many there are.
         scores: metric to percent; the task's own metric is the first.
         labels: label to ``precision``, ``recall`` and ``f1`` in percent, and ``support``.
@@ -49,6 +50,7 @@ class Evaluation:
         errors: the first examples that are not all right.
     """
 
+    model: str
     examples: int
     scores: dict[str, float]
     labels: dict[str, dict[str, float]]
@@ -79,7 +81,11 @@ def _read(
 
 
 def _evaluate(
-    task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], limit: int
+    model: str,
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Sequence[Prediction],
+    limit: int,
 ) -> Evaluation:
     names = {output.name for output in task.outputs}
     for example in examples:
@@ -87,6 +93,7 @@ def _evaluate(
             lacks = listed(sorted(missing))
             raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
     return Evaluation(
+        model=model,
         examples=len(examples),
         scores=task.score(examples, predictions),
         labels=task.label_scores(examples, predictions),
@@ -181,7 +188,9 @@ def evaluate(
     if sets is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
     return {
-        name: _evaluate(runtime.task, examples, runtime_predictions(runtime, examples), errors)
+        name: _evaluate(
+            what.name, runtime.task, examples, runtime_predictions(runtime, examples), errors
+        )
         for name, examples in sets.items()
     }
 
@@ -212,7 +221,7 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> di
             refuse_unknown_labels(work.corpus.task, examples)
     predict = predictor_of(work, system)
     return {
-        name: _evaluate(work.corpus.task, examples, predict(examples), limit)
+        name: _evaluate(str(system), work.corpus.task, examples, predict(examples), limit)
         for name, examples in sets.items()
     }
 
@@ -238,7 +247,7 @@ def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:
         return
     for name, part in found.items():
         scores = ", ".join(f"{key} {value:.2f}" for key, value in part.scores.items())
-        print(f"{name}: {part.examples} examples, {scores}")
+        print(f"{name}: {part.examples} examples, {scores} ({part.model})")
         if part.unknown_labels:
             listed = describe_unknown(part.unknown_labels)
             print(f"  labels the model does not have, each counted as a miss: {listed}")

@@ -100,6 +100,7 @@ def _allocation(variances: np.ndarray, parts: int) -> np.ndarray:
     return np.concatenate(columns)
 
 
+@keras.saving.register_keras_serializable("tfdistil")
 class ProductEmbedding(keras.layers.Layer):
     """An embedding layer whose table is codes and codebooks.
 
@@ -155,3 +156,12 @@ class ProductEmbedding(keras.layers.Layer):
         parts = ops.take(self.codebooks, entries, axis=0)
         embedding = ops.reshape(parts, (*ops.shape(ids), self.dim))
         return ops.cast(embedding, self.compute_dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """Arguments of the constructor, as plain data."""
+        return super().get_config() | {
+            "vocabulary": self.vocabulary,
+            "dim": self.dim,
+            "codes": self.parts,
+            "seed": self.seed,
+        }
