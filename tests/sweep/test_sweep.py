@@ -327,6 +327,8 @@ def test_data_edited_while_a_sweep_runs_gets_no_old_teacher(tmp_path, runs, own_
         (["--grid", "nix=1"], "unknown key `nix`"),
         (["--variant", "x", "seed=-1"], "x: "),
         (["--variant", "x", "--seeds", "1,1"], "--seeds 1,1: each once"),
+        (["--grid", "seed=1,2", "--seeds", "1,2"], "both say which seeds"),
+        (["--seeds", "1,1"], "--seeds 1,1: each once"),
     ],
 )
 def test_errors_of_the_command_are_one_line_and_leave_nothing(words, says, tmp_path, capsys):

@@ -298,15 +298,11 @@ def _seeds(text: str) -> list[int]:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from tfdistil.sweep.points import plan_sweep, sweep_points, with_seeds
+    from tfdistil.sweep.points import plan_sweep, sweep_points
     from tfdistil.sweep.variants import read_variants
 
     read = [row for file, *names in arguments.variants for row in read_variants(file, names)]
-    variants = [*read, *arguments.variant]
-    if arguments.seeds and not arguments.grid and not variants:  # one recipe, several seeds
-        points = sweep_points([f"seed={','.join(map(str, arguments.seeds))}"], [])
-    else:
-        points = with_seeds(sweep_points(arguments.grid, variants), arguments.seeds)
+    points = sweep_points(arguments.grid, [*read, *arguments.variant], arguments.seeds)
     # Before slow imports.
     plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
     import_backend()

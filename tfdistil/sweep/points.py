@@ -38,21 +38,24 @@ class Point:
     assignments: tuple[str, ...]
 
 
-def sweep_points(grids: Sequence[str], variants: Sequence[Sequence[str]]) -> list[Point]:
-    """The product of the grids, then the variants.
+def sweep_points(
+    grids: Sequence[str], variants: Sequence[Sequence[str]], seeds: Sequence[int] = ()
+) -> list[Point]:
+    """The product of the grids, then the variants, each once with every seed.
 
     Args:
         grids: ``key=value,value``; the values are YAML, so that lists and texts with commas are
             written as ``[a, b]`` and ``"a, b"``.
         variants: a name and its overrides each; a name alone is the recipe as it is.
+        seeds: alone they are the recipe as it is, once with each.
 
     Raises:
-        RecipeError: neither grids nor variants, one that cannot be read, or a name twice.
+        RecipeError: none of them, one that cannot be read, a name or a seed twice.
     """
-    if not grids and not variants:
+    if not grids and not variants and not seeds:
         raise RecipeError(
-            "a sweep needs points; give --grid KEY=VALUE,VALUE (all combinations of several) or "
-            "--variant NAME KEY=VALUE"
+            "a sweep needs points; give --grid KEY=VALUE,VALUE (all combinations of several), "
+            "--seeds N,N or --variant NAME KEY=VALUE"
         )
     points = [*_grid_points(dict(_grid(text) for text in grids)), *map(_variant, variants)]
     keys = Counter(text.partition("=")[0] for text in grids)
@@ -65,11 +68,15 @@ def sweep_points(grids: Sequence[str], variants: Sequence[Sequence[str]]) -> lis
             raise RecipeError(
                 f"{what} {again[0]!r} is there {counts[again[0]]} times; once is enough"
             )
-    return points
+    if seeds and "seed" in keys:
+        raise RecipeError("--grid seed=... and --seeds both say which seeds; give one of them")
+    return with_seeds(points, seeds)
 
 
 def with_seeds(points: Sequence[Point], seeds: Sequence[int]) -> list[Point]:
     """Every point once with each seed, named after both; without seeds the points as they are.
+
+    Without points the seeds are points of their own.
 
     Raises:
         RecipeError: a seed twice.
@@ -78,6 +85,8 @@ def with_seeds(points: Sequence[Point], seeds: Sequence[int]) -> list[Point]:
         raise RecipeError(f"--seeds {','.join(map(str, seeds))}: each once is enough")
     if not seeds:
         return list(points)
+    if not points:
+        return [Point(f"seed={seed}", str(seed), (f"seed={seed}",)) for seed in seeds]
     return [
         Point(
             f"{point.name},seed={seed}",
