@@ -126,6 +126,41 @@ def test_each_hidden_word_of_a_text_in_several_windows_is_guessed_once(
         assert (np.delete(scores, places) == 1).all()
 
 
+def test_no_window_shows_a_word_that_is_hidden(
+    language_model, featurizer, make_examples, monkeypatch
+):
+    """Nor one that another window of the text owns and is asked for."""
+    texts = make_examples(40, seed=4, longest=60)
+    short = type(featurizer).from_tokenizer(featurizer.tokenizer, 24)
+    rows = encode_rows(texts, short, None)
+    predictor = ClozePredictor(language_model, short, Text(), "logits")
+    seen, run = set(), predictor._run
+
+    def watched(inputs, places):
+        for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True):
+            seen.add(tuple(ids[mask == 1].tolist()))
+        return run(inputs, places)
+
+    monkeypatch.setattr(predictor, "_run", watched)
+    predictor.predict(rows)
+    expected, around = set(), 0
+    for text in texts:
+        pieces = short.pieces(text.words)
+        hidden = set(hidden_words(text.words).tolist())
+        names = [f"{place}" for place in range(len(text.words))]
+        masked = {
+            name: (MASK,) * len(pieces[word]) if place in hidden else pieces[word]
+            for place, (name, word) in enumerate(zip(names, text.words, strict=True))
+        }
+        for window in short.encode_known([(names, None)], masked)[0]:
+            expected.add(tuple(window.inputs["input_ids"].tolist()))
+            around += window.tokens[0] > 1 if len(window.tokens) else 0
+    assert around > 5
+    empty = {(short.cls, short.sep)}
+    assert seen | empty == expected | empty
+    assert sum(MASK in ids for ids in seen) > 20
+
+
 def bits_of(model, featurizer, *words):
     text = Example(words)
     predictor = ClozePredictor(model, featurizer, Text(), "logits")

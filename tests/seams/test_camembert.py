@@ -164,7 +164,11 @@ def test_each_student_teaches_the_next(recipe, cascade, schedule, sets, curves, 
 
 @pytest.mark.parametrize(
     ("layers", "message"),
-    [("[1, 2]", r"'layers' is \[1, 2\]"), ("[[1, 1], [2, 2]]", r"attention/\{layers\[2\]\}")],
+    [
+        ("[1, 2]", r"'layers' is \[1, 2\]"),
+        ("[[1, 1], [2, 2]]", r"attention/\{layers\[2\]\}"),
+        ("[[1, 1, 2], [2, 2, 3, 4]]", r"'layers' has the row \[2, 2, 3, 4\]; a row has 3 numbers"),
+    ],
 )
 def test_a_matrix_without_enough_columns_is_an_error(recipe, layers, message):
     stage = recipe(MODELS, STAGES.replace("[[1, 1, 2], [2, 2, 3]]", layers)).distill[0]
@@ -183,3 +187,16 @@ def test_a_teacher_in_training_mode_is_another_at_every_look(encoder, subwords, 
         distiller = Distiller(student, terms, teacher=teacher, teacher_dropout=dropout)
         seen = {float(distiller.compute_loss(batch, y_pred=distiller(batch))) for _ in range(3)}
         assert len(seen) == values
+
+
+def test_what_selects_the_weights_is_measured_without_dropout(encoder, subwords, corpus):
+    """The same weights have the same held-out loss at every check."""
+    stage = StageSpec(name="s", terms=[TermSpec(loss="states_mse", layers=[[1, 1, 2], [2, 2, 3]])])
+    terms = bind_terms(stage.terms, Tags(("O",)).outputs)
+    distiller = Distiller(encoder(2), terms, teacher=encoder(3), teacher_dropout=True)
+    batch = {"train": encode_rows(corpus(4, 1), subwords, None).inputs(range(4))}
+    seen = set()
+    for _ in range(3):
+        distiller.reset_metrics()
+        seen.add(float(distiller.test_step(batch)["loss"]))
+    assert len(seen) == 1

@@ -29,12 +29,14 @@ class _Hidden:
     """A hidden word in a row: its place in the text, its first position, its pieces there.
 
     Not ``whole``: it has unknown pieces, or more than the window holds, and cannot be guessed.
+    Not ``owned``: it is guessed in another window of the text, and hidden in this one.
     """
 
     place: int
     start: int
     pieces: tuple[int, ...]
     whole: bool
+    owned: bool
 
 
 class ClozePredictor:
@@ -78,17 +80,26 @@ class ClozePredictor:
         return self.task.score(examples, self.predict(rows))
 
     def _hidden(self, rows: Rows, row: int) -> Iterator[_Hidden]:
-        """The hidden words that a row owns."""
+        """The hidden words that a row shows: those it owns, and those around them."""
         window, words = rows.windows[row], rows.texts[rows.example[row]]
+        hidden = set(hidden_words(words).tolist())
+        if not hidden:
+            return
         known = self.featurizer.pieces(words)
+        most = self.featurizer.budget  # a word longer than a window is cut
         first, end = window.words
-        for place in hidden_words(words):
-            if first <= place < end:
-                start = int(window.tokens[window.starts[place - first]])
-                room = window.length - 1 - start  # a word longer than a window is cut
-                pieces = known[words[place]]
-                whole = len(pieces) <= room and self.featurizer.unk not in pieces
-                yield _Hidden(int(place), start, pieces[:room], whole)
+        shown, start = first, int(window.tokens[window.starts[0]])
+        while start > 1:
+            shown -= 1
+            start -= min(len(known[words[shown]]), most)
+        for place in range(shown, len(words)):
+            if start >= window.length - 1:
+                break
+            pieces = known[words[place]]
+            if place in hidden:
+                whole = len(pieces) <= most and self.featurizer.unk not in pieces
+                yield _Hidden(place, start, pieces[:most], whole, first <= place < end)
+            start += min(len(pieces), most)
 
     def _guess(
         self,
@@ -117,6 +128,8 @@ class ClozePredictor:
             example = int(rows.example[row])
             for word in found:
                 part = slice(at, at := at + len(word.pieces))
+                if not word.owned:
+                    continue
                 right = word.whole and tuple(best[part].tolist()) == word.pieces
                 text = rows.texts[example][word.place]
                 guesses[example][word.place] = text if right else self._read(best[part], text)

@@ -41,7 +41,7 @@ class Distiller(TrainStep, keras.Model):
             align on pieces; None where there are none. It is no part of the distiller's weights.
         start: what parameters begin at that an earlier phase has learnt, as `term_parameters` names
             them.
-        teacher_dropout: whether the teacher runs with its dropout.
+        teacher_dropout: whether the teacher runs with its dropout while the student trains.
         precision: what the student computes in while it trains; signals and losses are float32.
 
     Attributes:
@@ -62,7 +62,8 @@ class Distiller(TrainStep, keras.Model):
         super().__init__(name="distiller")
         self.student, self.precision = student, precision
         # A partial, because Keras takes the weights of any model it finds in an attribute.
-        self.teacher = None if teacher is None else partial(teacher, training=teacher_dropout)
+        self.teacher = None if teacher is None else partial(teacher)
+        self.teacher_dropout = teacher_dropout
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
         self._places = Places(terms, student, teacher)
@@ -110,13 +111,20 @@ class Distiller(TrainStep, keras.Model):
         return {key: in_float32(found) for key, found in signals.items()}
 
     def compute_loss(
-        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, **_: Any
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
     ) -> Any:
         """The weighted sum of the terms plus the student's own losses (regularisers)."""
         del y, sample_weight
+        dropout = training and self.teacher_dropout
         on_subwords = {term.stream for term in self.terms if term.on_subwords}
         teacher = {
-            key: self._teacher_signals(self._places.inputs(key, x[key])) for key in on_subwords
+            key: self._teacher_signals(self._places.inputs(key, x[key]), dropout)
+            for key in on_subwords
         }
         values = []
         for term, mean in zip(self.terms, self.term_means, strict=True):
@@ -149,11 +157,11 @@ class Distiller(TrainStep, keras.Model):
         learned = {name: ops.convert_to_tensor(v) for name, v in self.term_parameters.items()}
         return {"loss": self._total(list(means.values())), **means, **learned}
 
-    def _teacher_signals(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+    def _teacher_signals(self, batch: Mapping[str, Any], dropout: bool) -> dict[str, Any]:
         assert self.teacher is not None, "terms that align on pieces need a teacher"
         return {
             f"teacher/{name}": ops.stop_gradient(signal)
-            for name, signal in self.teacher(batch).items()
+            for name, signal in self.teacher(batch, training=dropout).items()
         }
 
     def _term(

@@ -109,8 +109,8 @@ def attention_mse(
 ) -> Any:
     """Squared error of attention maps: CAMeMBERT, Equation 4, summed over the rows of ``layers``.
 
-    The paper pads to the longest and takes the mean over all elements (Equation 6); here padding is
-    left out unless it is asked for.
+    The paper pads to 128 pieces and takes the mean over all elements (Equation 6); here padding is
+    left out, and where it is asked for, it is that of the batch, which pads to its longest row.
 
     Args:
         student: maps, one for each row, float ``[B, heads, T, T]``.

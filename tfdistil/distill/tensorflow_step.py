@@ -29,5 +29,5 @@ class TrainStep:
     def test_step(self: Any, batch: Any) -> dict[str, Any]:
         """The loss on a batch, without an update."""
         signals = self(batch, training=False)
-        self.compute_loss(x=batch, y_pred=signals)
+        self.compute_loss(x=batch, y_pred=signals, training=False)
         return self.compute_metrics()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -124,6 +125,7 @@ def bind_terms(
             options = {k: v for k, v in spec.options.items() if k not in used}
             filled = {k: v for k, v in spec.options.items() if k in used}
             _check_keys(spec.loss, objective, signals, used - fields.keys(), options, filled)
+            _check_columns(spec.loss, read, filled)
             lists = {k for k in used if isinstance(fields[k], (list, tuple))}
             label = ".".join(filter(None, [spec.loss, name, stream_key(spec.pool)]))
             while label in {term.label for term in terms}:
@@ -166,6 +168,18 @@ def _fields(template: str) -> set[str]:
         return {name.partition("[")[0] for _, name, _, _ in Formatter().parse(template) if name}
     except ValueError as error:
         raise RecipeError(f"{template!r} is no name of a signal: {error}") from None
+
+
+def _check_columns(loss: str, templates: Sequence[str], filled: Mapping[str, Any]) -> None:
+    """Every number of a matrix' row is in a column that a template takes."""
+    for key, rows in filled.items():
+        columns = [int(n) for text in templates for n in re.findall(rf"\{{{key}\[(\d+)\]", text)]
+        for row in rows if columns else ():
+            if isinstance(row, (list, tuple)) and len(row) > max(columns) + 1:
+                raise RecipeError(
+                    f"term {loss}: {key!r} has the row {list(row)}; a row has {max(columns) + 1} "
+                    "numbers"
+                )
 
 
 def _filled(template: str, fields: Mapping[str, Any]) -> Iterator[str]:

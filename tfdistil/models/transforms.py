@@ -273,7 +273,8 @@ def _occurring(
             fresh.clear()
     if not number:
         return None
-    least = max(min_share * number, min_sentences)
+    # Rounded, since 0.07 * 100 is a little more than 7.
+    least = max(round(min_share * number, 6), min_sentences)
     pieces = {piece for piece, count in counts.items() if count >= least}
     return pieces, seen | characters(featurizer.tokenizer, fresh)
 
