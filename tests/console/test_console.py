@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
+import keras
 import pytest
 from rich.console import Console
 
@@ -125,6 +127,18 @@ def test_training_moves_the_bar(log, updates):
     assert lines[-2].startswith(f"  first: {updates}/{updates}")
     assert lines[-1].startswith("  first: done in")
     assert ("loss 0.1000" in file.getvalue()) == (updates >= 10)
+
+
+def test_a_bar_counts_updates_of_several_batches(log):
+    screen, file = log
+    bar = ProgressBar(screen, "first", 20)
+    bar.set_model(SimpleNamespace(optimizer=keras.optimizers.SGD(gradient_accumulation_steps=4)))
+    bar.on_train_begin()
+    for batch in range(20):
+        bar.on_train_batch_end(batch, {"loss": 1.0})
+    bar.on_train_end()
+    lines = file.getvalue().splitlines()
+    assert [line.split(",")[0] for line in lines[:-1]] == ["  first: 2/5", "  first: 5/5"]
 
 
 def test_an_unknown_total_promises_no_end(log):

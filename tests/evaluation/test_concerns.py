@@ -128,6 +128,13 @@ def test_a_student_that_has_not_learnt_the_task():
     assert "50.0" in line
 
 
+def test_a_teacher_that_has_not_learnt_the_task():
+    teacher, student = told(teacher=50, student=40)
+    assert teacher.startswith("teacher has not learnt the task, so there is nothing to distil")
+    assert "it scores 50.0, and the same answer to every text scores 50.0" in teacher
+    assert student.startswith("student has not learnt the task")
+
+
 def test_a_student_far_below_its_teacher():
     (line,) = told(teacher=95, baseline=60, student=66, file=66)
     assert "far below its teacher: 66.0 of 95.0 (69 %)" in line

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from tfdistil.errors import RunError
 from tfdistil.recipe.loading import load_recipe, parse_recipe
-from tfdistil.runs.folder import LAYOUT, RunFolder, versions
+from tfdistil.runs.folder import LAYOUT, RunFolder, base_of_file, versions
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,17 @@ def test_it_opens_again_with_or_without_the_recipe(tmp_path, recipe):
         assert not again.is_done("models/student")
         assert again.facts("models/teacher") == {"parameters": 5}
         assert again.manifest["steps"]["models/teacher"]["seconds"] == 1.3
+
+
+def test_the_recipe_of_a_run_says_where_its_data_is(tmp_path, recipe):
+    """Another run of it reads the files that the first one has read."""
+    folder = RunFolder(tmp_path / "run", recipe)
+    own = folder.path / "recipe.yaml"
+    assert base_of_file(own) == folder.path  # not started: nothing is known
+    folder.remember(base=str(tmp_path))
+    assert base_of_file(own) == tmp_path
+    (folder.path / "mine.yaml").write_bytes(own.read_bytes())
+    assert base_of_file(folder.path / "mine.yaml") == folder.path
 
 
 @pytest.mark.parametrize("kind", ["mixer", "pqrnn"])

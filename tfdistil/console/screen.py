@@ -117,17 +117,25 @@ class Screen:
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """Shows a phase of training on a `Screen`: updates, loss, and the monitored value."""
+    """Shows a phase of training on a `Screen`: updates, loss, and the monitored value.
 
-    def __init__(self, screen: Screen, name: str, updates: int):
+    Args:
+        screen: has the bar.
+        name: of the phase.
+        batches: of it; the optimizer says how many make an update.
+    """
+
+    def __init__(self, screen: Screen, name: str, batches: int):
         super().__init__()
-        self.screen, self.name, self.updates = screen, name, updates
-        self.done, self.checked = 0, ""
+        self.screen, self.name, self.batches = screen, name, batches
+        self.done, self.of_update, self.checked = 0, 1, ""
         self.update: Callable[[int, str], None] = lambda done, note: None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Open the bar."""
-        self.update = self.screen.begin(self.name, self.updates)
+        optimizer = getattr(self.model, "optimizer", None)
+        self.of_update = getattr(optimizer, "gradient_accumulation_steps", None) or 1
+        self.update = self.screen.begin(self.name, self.batches // self.of_update)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Move it; the loss is read now and then only, since reading it waits for the device."""
@@ -135,9 +143,9 @@ class ProgressBar(keras.callbacks.Callback):
         if logs and "monitored" in logs:  # `BestWeights`, which comes first, has made a check
             self.checked = f"check {logs['monitored']:.2f}, best {logs['best']:.2f}"
         self.done += 1
-        if self.done % 10 == 0 or self.done == self.updates:
+        if self.done % 10 == 0 or self.done == self.batches:
             loss = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
-            self.update(self.done, f"{loss} {self.checked}".strip())
+            self.update(self.done // self.of_update, f"{loss} {self.checked}".strip())
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Close it."""

@@ -55,6 +55,10 @@ RECALIBRATION_ROWS = 6400
 """Rows of each stream that statistics are measured on before an evaluation."""
 
 
+FEW_UPDATES = 100
+"""Fewer than these teach a model next to nothing, whatever their batches."""
+
+
 def run_stage(
     stage: BoundStage,
     streams: Mapping[str, Stream],
@@ -87,7 +91,7 @@ def run_stage(
         state_file: phase name to where its state is kept while it runs, see `PhaseState`; a phase
             that finds one there continues from it. The caller removes it when the phase is saved.
             None: an interrupted phase starts over.
-        say: told where a phase continues.
+        say: told where a phase continues, and where its passes are few updates.
 
     Returns:
         One result per phase that ran. What terms learn goes on from phase to phase.
@@ -105,6 +109,8 @@ def run_stage(
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
+        if spec.accumulate > 1 and planned < min(FEW_UPDATES, phase.updates or FEW_UPDATES):
+            say(_few(spec, phase, planned))
         distiller = Distiller(
             student,
             stage.terms,
@@ -207,6 +213,16 @@ def _planned(spec: StageSpec, phase: Phase, steps: int) -> int:
     epochs = spec.stop.epochs or (PASSES if phase.updates is None else None)
     limits = [phase.updates, epochs and max(1, epochs * steps // spec.accumulate)]
     return min(limit for limit in limits if limit is not None)
+
+
+def _few(spec: StageSpec, phase: Phase, planned: int) -> str:
+    """What to say of passes over little text in large batches."""
+    rows = spec.batch_size * spec.accumulate
+    return (
+        f"  {spec.student}, {phase.name}: {spec.stop.epochs or PASSES} passes are {planned:,} "
+        f"updates of {rows:,} rows, which is little. Lower distill.{spec.name}.accumulate, "
+        f"{spec.accumulate} here: with 1 they are about {planned * spec.accumulate:,} updates"
+    )
 
 
 def _after_recalibration(

@@ -77,6 +77,7 @@ def concerns(
     of_set = {id: of[main_set] for id, of in found.items()}
     return [
         *dev,
+        *_useless(teacher, score(teacher, main_set), floor),
         *_teacher(task, sets[main_set], of_set, teacher, roles.baseline, kept),
         *_student(name, own, score(teacher, main_set), floor),
     ]
@@ -123,6 +124,18 @@ def _verdict(gain: BootstrapResult) -> tuple[str, str]:
         f"{gain.difference:+.1f} points, {gain.confidence:.0f} % interval "
         f"{gain.low:+.1f} to {gain.high:+.1f}",
     )
+
+
+def _useless(teacher: str, own: float, floor: float) -> list[str]:
+    """Whether there is anything to be learnt from the teacher."""
+    if own > floor:
+        return []
+    return [
+        f"{teacher} has not learnt the task, so there is nothing to distil: it scores {own:.1f}, "
+        f"and the same answer to every text scores {floor:.1f}. Train it longer "
+        f"(models.{teacher}.fine_tune, or stop.updates of its stages), or start from a better "
+        "checkpoint."
+    ]
 
 
 def _teacher(

@@ -14,7 +14,7 @@ from tfdistil.errors import RecipeError, RunError
 from tfdistil.files import write_bytes
 from tfdistil.recipe.loading import load_recipe, parse_recipe, recipe_tree
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.runs.folder import DATA, RunFolder
+from tfdistil.runs.folder import DATA, RunFolder, base_of_file
 
 AnyRecipe = Recipe | str | Path | Mapping[str, Any]
 
@@ -68,10 +68,10 @@ def run(
 
 
 def base_of(recipe: AnyRecipe) -> Path:
-    """The folder that paths in a recipe are relative to: that of its file, where it has one."""
+    """The folder that paths in a recipe are relative to, see `base_of_file`, where it is a file."""
     if isinstance(recipe, Recipe | Mapping) or not Path(recipe).exists():
         return Path()
-    return Path(recipe).parent
+    return base_of_file(Path(recipe))
 
 
 def _keep(recipe: AnyRecipe, out: Path, sets: Mapping[str, list[Row]]) -> Recipe:

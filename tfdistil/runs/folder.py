@@ -61,6 +61,17 @@ def _file_of(recipe: Recipe, name: str) -> ExportSpec | None:
     return None if spec is None or spec.tflite is False else recipe.export_of(name)
 
 
+def base_of_file(recipe: Path) -> Path:
+    """What paths in a recipe file are relative to: its folder, or what that of a run is told.
+
+    ``recipe.yaml`` of a run is the recipe that it was started with, in whatever folder that lay.
+    """
+    manifest = recipe.parent / "manifest.json"
+    found = read_json(manifest) if recipe.name == "recipe.yaml" and manifest.is_file() else {}
+    base = found.get("base") if isinstance(found, dict) else None
+    return Path(base) if isinstance(base, str) else recipe.parent
+
+
 class RunFolder:
     """A folder that belongs to one recipe.
 

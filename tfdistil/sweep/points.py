@@ -15,7 +15,7 @@ from tfdistil.errors import RecipeError, RunError
 from tfdistil.files import read_json, write_json
 from tfdistil.recipe.loading import load_recipe, plain_value
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.runs.folder import RunFolder
+from tfdistil.runs.folder import RunFolder, base_of_file
 
 RECORD = "sweep.json"
 _NAME = re.compile(r"(?!sweep\.)\w[\w+.,=-]*")  # the folder has files sweep.csv and so on
@@ -214,10 +214,9 @@ def plan_sweep(
                     f"{text}: the recipe of a run has every key already, so a base would change "
                     "nothing; give the recipe file instead of the run"
                 )
-        base = Path(RunFolder(source).manifest.get("base", "."))
+        RunFolder(source)  # which says what is wrong with it
         recipe = source / "recipe.yaml"
-    else:
-        base = Path(recipe).parent if Path(recipe).exists() else Path()
+    base = base_of_file(Path(recipe)) if Path(recipe).exists() else Path()
     every = {point.name: point for point in (*recorded_points(out), *points)}
     recipes = {}
     for name, point in every.items():
