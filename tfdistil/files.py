@@ -154,8 +154,9 @@ def check_regular(path: Path) -> None:
 
 
 def beside(base: Path, name: str) -> str:
-    """The folder of that name relative to ``base`` if there is one; else the name, a hub id say."""
-    return str(base / name) if (base / name).is_dir() else name
+    """The folder of that name relative to ``base``; the name where it may be that of a hub."""
+    is_path = name.startswith(".") or (base / name).is_dir()
+    return str(base / name) if is_path else name
 
 
 def sha256(path: Path) -> str:

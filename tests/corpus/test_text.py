@@ -240,3 +240,18 @@ def test_a_run_on_text_reads_what_it_scores_once(folder, monkeypatch):
     assert corpus.dev
     assert corpus.test
     assert all(isinstance(of, tuple) for of in corpus.score_sets().values())
+
+
+def test_languages_that_no_source_is_in(tmp_path):
+    (tmp_path / "sw.txt").write_text("habari ya leo\n" * 9)
+    tree = {
+        "task": "text",
+        "data": {
+            "languages": ["fr"],
+            "corpus": {"sources": [{"path": "sw.txt", "language": "sw"}]},
+        },
+        "models": {"teacher": {"scratch": {}, "fine_tune": False}},
+        "deliver": {"teacher": {"checkpoint": True}},
+    }
+    with pytest.raises(DataError, match="data.languages is fr, which no source of data.corpus is"):
+        load_corpus(parse_recipe(tree), tmp_path)

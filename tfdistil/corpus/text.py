@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tfdistil.data.example import Example
+from tfdistil.errors import DataError
+from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.shards.parts import Parts
 from tfdistil.shards.text import Balance, TextCorpus, TextFile, TextPart, files_in
@@ -25,12 +27,18 @@ def text_sets(
         held_out: dev and test, whose sentences must not be in it.
 
     Raises:
-        DataError: a folder without text.
+        DataError: a folder without text, or no source in the languages of the recipe.
     """
     spec = recipe.data.corpus
     if spec is None:
         return {}, ()
     wanted, files = recipe.data.languages, text_files(recipe, base)
+    if not files:
+        there = sorted({source.language for source in spec.sources if source.language})
+        raise DataError(
+            f"data.languages is {listed(wanted or ())}, which no source of data.corpus is in; "
+            f"their languages: {listed(there)}"
+        )
     corpus = TextCorpus(
         files,
         Parts(spec.held_out, spec.test, spec.sections, recipe.seed),

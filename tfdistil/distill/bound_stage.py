@@ -27,6 +27,7 @@ from tfdistil.errors import RecipeError
 from tfdistil.heads.kinds import who_gives
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
+from tfdistil.shards.parts import HELD_OUT, TEST
 from tfdistil.shards.text import TextPart
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
@@ -167,8 +168,10 @@ def examples_of(sets: Mapping[str, Sequence[Example]], name: str) -> Sequence[Ex
     """
     if not sets.get(name):
         there = ", ".join(key for key, examples in sets.items() if examples) or "none"
+        share = {HELD_OUT: "held_out", TEST: "test"}.get(name)
+        key = "" if share is None else f"; data.corpus.{share} is its share of all lines"
         raise RecipeError(
-            f"a stage draws from {name!r}, which has no text; sets with text: {there}"
+            f"a stage draws from {name!r}, which has no text; sets with text: {there}{key}"
         )
     return sets[name]
 

@@ -103,7 +103,8 @@ def keep_layers(
     kept = _kept_layers(layers, count)
     if not kept or kept != sorted(set(kept) & set(range(1, count + 1))):
         raise ValueError(
-            f"layers are different numbers of 1 to {count} in rising order; got {kept}"
+            f"the model has {count} layers, so layers are different numbers of 1 to {count} in "
+            f"rising order; got {kept}"
         )
     after = _like(before, layers=len(kept))
     source = {name: name for name, _ in after.layer_groups()}

@@ -74,7 +74,7 @@ class FineTuneSpec(Part):
 
 
 class PretrainSpec(Part):
-    """Masked-language pre-training on the sentences of train and transfer, without labels."""
+    """Masked-language pre-training on the corpus, or on the sentences of train and transfer."""
 
     updates: Updates = Field(2000, description="optimizer steps")
     learning_rate: Float = Field(1e-3, gt=0, description="peak")
