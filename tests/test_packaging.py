@@ -109,6 +109,17 @@ def test_light_imports_load_no_training_library(statement, tmp_path):
     assert done.stdout.strip() == "[]"
 
 
+def test_data_is_looked_at_without_the_training_stack():
+    heavy = ("tensorflow", "keras", "transformers")
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS.format("import tfdistil.corpus.check", heavy)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_version_is_the_same_everywhere():
     import tfdistil
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import keras
-
 _SMALLEST = 32
 """The first length on a backend that compiles for each."""
 
@@ -23,6 +21,8 @@ def padded_lengths(pieces: Any, tokens: Any, multiple: int, longest: int) -> tup
         multiple: as `tfdistil.distill.rows.Rows.inputs` takes it.
         longest: positions that the model reads.
     """
+    import keras  # not needed to look at data, and slow
+
     if keras.backend.backend() == "tensorflow":
         return min(_round_up(pieces, multiple), longest), _round_up(tokens, multiple)
     length = max(multiple, _SMALLEST)

@@ -253,5 +253,7 @@ def test_languages_that_no_source_is_in(tmp_path):
         "models": {"teacher": {"scratch": {}, "fine_tune": False}},
         "deliver": {"teacher": {"checkpoint": True}},
     }
-    with pytest.raises(DataError, match="data.languages is fr, which no source of data.corpus is"):
+    with pytest.raises(
+        DataError, match=r"data\.languages is fr, which no source of data\.corpus is"
+    ):
         load_corpus(parse_recipe(tree), tmp_path)

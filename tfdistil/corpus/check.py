@@ -20,6 +20,7 @@ from tfdistil.data.unscored import unscored_labels
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.recipe.recipe import Recipe
+from tfdistil.shards.parts import HELD_OUT, TEST, Parts, line_digest
 from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
 
@@ -69,13 +70,17 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     unscored = unscored_labels(sets["train"], [*sets["dev"], *sets["test"]], parts)
     few = too_few_to_choose(sets["dev"]) if sets["dev"] else None
     report = replace(report, few=few, unscored=tuple(unscored))
-    if recipe.data.corpus is None:
+    if (corpus := recipe.data.corpus) is None:
         return report
     broken: list[DataError] = []
-    text = count_text("corpus", _text(recipe, base, broken), tokenize)
+    parts = Parts(corpus.held_out, corpus.test, corpus.sections, recipe.seed)
+    sizes = dict.fromkeys(parts.names, 0)
+    text = count_text("corpus", _text(recipe, base, broken, parts, sizes), tokenize)
+    text = replace(text, counts={f"lines in {name}": size for name, size in sizes.items()})
     given = tuple(one for one in report.splits if one.name in results)
     all_problems = (*report.problems, *map(str, broken))
-    return replace(report, splits=(*given, text), problems=all_problems)
+    few = report.few or (_few_lines(recipe, parts, sizes) if text.examples else None)
+    return replace(report, splits=(*given, text), problems=all_problems, few=few)
 
 
 def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, list[Example]]:
@@ -94,11 +99,28 @@ def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str,
     return sets
 
 
-def _text(recipe: Recipe, base: Path, problems: list[DataError]) -> Iterator[Example]:
-    """The text of a recipe's corpus; what is broken is noted, and left out."""
+def _text(
+    recipe: Recipe, base: Path, problems: list[DataError], parts: Parts, sizes: dict[str, int]
+) -> Iterator[Example]:
+    """The text of a recipe's corpus; what is broken is noted and left out, the others counted."""
     files, split = text_files(recipe, base), WordSplitter(recipe.data.splitter).split
-    for file in files:
-        yield from file.examples(split, problems)
+    for example in (example for file in files for example in file.examples(split, problems)):
+        text = " ".join(example.words) if example.text is None else example.text
+        sizes[parts.names[parts.number(line_digest(text, recipe.seed))]] += 1
+        yield example
+
+
+def _few_lines(recipe: Recipe, parts: Parts, sizes: Mapping[str, int]) -> str | None:
+    """Which set of a corpus has no line, so that a run would refuse the recipe; None: none."""
+    names = {name for stage in recipe.distill for term in stage.terms for name in term.pool}
+    names |= {stage.stop.on for stage in recipe.distill if stage.stop.monitor == "loss"}
+    for name in sorted(names & {*parts.names}):
+        if not sum(sizes[parts.names[number]] for number in parts.numbers(name)):
+            return f"data.corpus: a stage draws from {name!r}, which gets no line"
+    scored = recipe.data.dev or recipe.data.test or sizes[HELD_OUT] or sizes[TEST]
+    if recipe.task.is_labelled or scored:
+        return None
+    return "data.corpus: held_out and test leave no line to score models on; set larger shares"
 
 
 def _unfit(name: str, examples: Sequence[Example], recipe: Recipe) -> DataError | None:

@@ -80,7 +80,8 @@ class DataReport:
         overlaps: ``(split, other)`` to the number of examples of ``split`` whose sentence occurs
             in ``other``, where there are any.
         problems: every broken line.
-        few: what to say of a dev set that is too small to choose weights by.
+        few: what to say of a dev set that is too small to choose weights by, or of a part of a
+            corpus that is empty.
         unscored: what to say of labels that train alone has.
     """
 
