@@ -106,15 +106,17 @@ def test_accumulated_updates_are_counted_as_such(make_tagger, run):
     assert rows == [0, 3, 6, 9, 10]
 
 
-@pytest.mark.parametrize(("accumulate", "epochs", "said"), [(2, 4, True), (1, 4, False)])
+@pytest.mark.parametrize(
+    ("accumulate", "epochs", "said"), [(4, 20, True), (4, 4, False), (1, 20, False)]
+)
 def test_passes_that_are_few_updates_are_said(make_tagger, run, accumulate, epochs, said):
     lines = []
     spec = stage(accumulate=accumulate, stop=StopSpec(epochs=epochs))
     run(spec, make_tagger().model, metric=iter(range(99)).__next__, say=lines.append)
     assert bool(lines) == said
     if said:
-        assert "4 passes are 10 updates of 16 rows" in lines[0]
-        assert "distill.s.accumulate, 2 here: with 1 they are about 20 updates" in lines[0]
+        assert "20 passes are 25 updates of 32 rows" in lines[0]
+        assert "distill.s.accumulate, 4 here: with 1 they are about 100 updates" in lines[0]
 
 
 def test_top_down_is_a_fresh_optimizer_per_group(make_tagger, run):

@@ -56,7 +56,7 @@ RECALIBRATION_ROWS = 6400
 
 
 FEW_UPDATES = 100
-"""Fewer than these teach a model next to nothing, whatever their batches."""
+"""Fewer than these teach a model next to nothing; with as many batches, smaller updates would."""
 
 
 def run_stage(
@@ -91,7 +91,7 @@ def run_stage(
         state_file: phase name to where its state is kept while it runs, see `PhaseState`; a phase
             that finds one there continues from it. The caller removes it when the phase is saved.
             None: an interrupted phase starts over.
-        say: told where a phase continues, and where its passes are few updates.
+        say: told where a phase continues, and where its passes are few updates of many batches.
 
     Returns:
         One result per phase that ran. What terms learn goes on from phase to phase.
@@ -109,7 +109,7 @@ def run_stage(
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
-        if spec.accumulate > 1 and planned < min(FEW_UPDATES, phase.updates or FEW_UPDATES):
+        if planned != phase.updates and planned < FEW_UPDATES <= steps:
             say(_few(spec, phase, planned))
         distiller = Distiller(
             student,
