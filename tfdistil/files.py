@@ -154,9 +154,12 @@ def check_regular(path: Path) -> None:
 
 
 def beside(base: Path, name: str) -> str:
-    """The folder of that name relative to ``base``; the name where it may be that of a hub."""
-    is_path = name.startswith(".") or (base / name).is_dir()
-    return str(base / name) if is_path else name
+    """The folder of that name relative to ``base`` if there is one; else the name, a hub id say.
+
+    Of a path that leads nowhere, where it was looked for.
+    """
+    there = (base / name).is_dir() or (name.startswith(".") and not Path(name).is_dir())
+    return str(base / name) if there else name
 
 
 def sha256(path: Path) -> str:

@@ -149,23 +149,26 @@ def test_the_text_of_a_corpus_is_read_and_counted(tmp_path):
     assert "corpus      4      9    1       2    3    3           -" in report.to_text()
 
 
-def test_the_parts_of_a_corpus_are_counted(tmp_path):
-    """As a run would find them; it would refuse the first of these."""
+@pytest.mark.parametrize("held_out", [0.0, 0.3])
+def test_the_parts_of_a_corpus_are_counted(tmp_path, held_out):
+    """As a run would find them: without the sentences of dev, and all sections in the corpus."""
     lines = [f"line {n}" for n in range(200)]
+    (tmp_path / "dev.txt").write_text("\n".join(lines[:20]))
     (tmp_path / "one.txt").write_text("\n".join(lines))
-    mine = text_recipe([{"path": "one.txt"}])
-    for held_out, empty in ((0.0, True), (0.3, False)):
-        shares = {"held_out": held_out, "test": 0.0, "sections": {"first": 0.5}}
-        corpus = mine.data.corpus.model_copy(update=shares)
-        other = mine.model_copy(update={"data": mine.data.model_copy(update={"corpus": corpus})})
-        report = check_recipe(other, tmp_path)
-        assert (report.few is not None) == empty
-        (text,) = report.splits
-        sets = load_corpus(other, tmp_path).text if not empty else {}
-        for name, part in sets.items():
-            size = len(part) - (len(sets["corpus.first"]) if name == "corpus" else 0)
-            assert text.counts[f"lines in {name}"] == size
-    assert "lines in corpus_held_out" in report.to_text()
+    tree = json.loads(text_recipe([{"path": "one.txt"}]).model_dump_json(exclude_unset=True))
+    tree["data"]["corpus"] |= {"held_out": held_out, "test": 0.0, "sections": {"first": 0.5}}
+    tree["data"]["dev"] = [{"path": "dev.txt", "format": "text"}]
+    tree["distill"][0]["stop"] = {"monitor": "loss", "on": "corpus_held_out"}
+    mine = parse_recipe(tree)
+    report = check_recipe(mine, tmp_path)
+    text = report.splits[-1]
+    sets = load_corpus(mine, tmp_path).text
+    assert text.counts == {f"lines in {name}": len(part) for name, part in sets.items()}
+    assert len(sets["corpus"]) + len(sets["corpus_held_out"]) == 180
+    if held_out:
+        assert report.few is None
+    else:
+        assert "reads 'corpus_held_out', which gets no line" in report.to_text()
 
 
 def test_what_is_broken_in_a_corpus_is_listed(tmp_path):

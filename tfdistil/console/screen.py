@@ -60,7 +60,7 @@ class Screen:
         self.console.print(text, markup=False)
 
     @contextlib.contextmanager
-    def bar(self, name: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+    def bar(self, name: str, total: int | None) -> Iterator[Callable[[float, str], None]]:
         """A bar; call what it yields with ``(done, note)``."""
         start = last = time.perf_counter()
         if self.console.is_terminal:
@@ -77,25 +77,25 @@ class Screen:
             with Progress(*columns, console=self.console, transient=True) as progress:
                 task = progress.add_task(name, total=total, note="")
 
-                def move(done: int, note: str = "") -> None:
+                def move(done: float, note: str = "") -> None:
                     progress.update(task, completed=done, note=note)
 
                 yield move
         else:
 
-            def report(done: int, note: str = "") -> None:
+            def report(done: float, note: str = "") -> None:
                 nonlocal last
                 now = time.perf_counter()
                 if now - last >= self.seconds:
                     last = now
                     left = (now - start) * (total - done) / max(done, 1) if total else None
                     until = "" if left is None else f", {left:.0f} s left"
-                    self.line(f"  {name}: {done}/{total or '?'}{until} {note}".rstrip())
+                    self.line(f"  {name}: {int(done)}/{total or '?'}{until} {note}".rstrip())
 
             yield report
         self.line(f"  {name}: done in {time.perf_counter() - start:.1f} s")
 
-    def begin(self, name: str, total: int) -> Callable[[int, str], None]:
+    def begin(self, name: str, total: int) -> Callable[[float, str], None]:
         """Open a bar that stays until `end`; call what this returns as that of `bar`."""
         return self._open.enter_context(self.bar(name, total))
 
@@ -129,7 +129,7 @@ class ProgressBar(keras.callbacks.Callback):
         super().__init__()
         self.screen, self.name, self.batches = screen, name, batches
         self.done, self.of_update, self.checked = 0, 1, ""
-        self.update: Callable[[int, str], None] = lambda done, note: None
+        self.update: Callable[[float, str], None] = lambda done, note: None
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Open the bar."""
@@ -145,7 +145,7 @@ class ProgressBar(keras.callbacks.Callback):
         self.done += 1
         if self.done % 10 == 0 or self.done == self.batches:
             loss = f"loss {float(logs['loss']):.4f}" if logs and self.done % 10 == 0 else ""
-            self.update(self.done // self.of_update, f"{loss} {self.checked}".strip())
+            self.update(self.done / self.of_update, f"{loss} {self.checked}".strip())
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """Close it."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tfdistil.corpus.loading import check_labelled, demo_sets, make_task, to_sources
-from tfdistil.corpus.text import text_files
+from tfdistil.corpus.text import text_sets
 from tfdistil.data.check import DataReport, check, count_text
 from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
@@ -20,7 +22,8 @@ from tfdistil.data.unscored import unscored_labels
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.files import beside
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.shards.parts import HELD_OUT, TEST, Parts, line_digest
+from tfdistil.shards.parts import HELD_OUT, TEST, TRAINING
+from tfdistil.shards.text import TextCorpus
 from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
 
@@ -70,16 +73,19 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     unscored = unscored_labels(sets["train"], [*sets["dev"], *sets["test"]], parts)
     few = too_few_to_choose(sets["dev"]) if sets["dev"] else None
     report = replace(report, few=few, unscored=tuple(unscored))
-    if (corpus := recipe.data.corpus) is None:
+    if recipe.data.corpus is None:
         return report
     broken: list[DataError] = []
-    parts = Parts(corpus.held_out, corpus.test, corpus.sections, recipe.seed)
-    sizes = dict.fromkeys(parts.names, 0)
-    text = count_text("corpus", _text(recipe, base, broken, parts, sizes), tokenize)
+    read = {name: result.examples for name, result in results.items()}
+    held_out = [*(sets["dev"] or read.get("dev", ())), *(sets["test"] or read.get("test", ()))]
+    of_text, _ = text_sets(recipe, base, WordSplitter(recipe.data.splitter), held_out)
+    lines = Counter[int | None]()
+    text = count_text("corpus", _text(of_text[TRAINING].corpus, broken, lines), tokenize)
+    sizes = {name: sum(lines[n] for n in part.numbers) for name, part in of_text.items()}
     text = replace(text, counts={f"lines in {name}": size for name, size in sizes.items()})
     given = tuple(one for one in report.splits if one.name in results)
     all_problems = (*report.problems, *map(str, broken))
-    few = report.few or (_few_lines(recipe, parts, sizes) if text.examples else None)
+    few = report.few or (_few_lines(recipe, sizes) if text.examples else None)
     return replace(report, splits=(*given, text), problems=all_problems, few=few)
 
 
@@ -100,23 +106,23 @@ def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str,
 
 
 def _text(
-    recipe: Recipe, base: Path, problems: list[DataError], parts: Parts, sizes: dict[str, int]
+    corpus: TextCorpus, problems: list[DataError], lines: Counter[int | None]
 ) -> Iterator[Example]:
-    """The text of a recipe's corpus; what is broken is noted and left out, the others counted."""
-    files, split = text_files(recipe, base), WordSplitter(recipe.data.splitter).split
-    for example in (example for file in files for example in file.examples(split, problems)):
+    """The text of a corpus; what is broken is noted and left out, the others counted by part."""
+    for example in chain.from_iterable(f.examples(corpus.split, problems) for f in corpus.files):
         text = " ".join(example.words) if example.text is None else example.text
-        sizes[parts.names[parts.number(line_digest(text, recipe.seed))]] += 1
+        lines[corpus.part_of(text, example.language)] += 1
         yield example
 
 
-def _few_lines(recipe: Recipe, parts: Parts, sizes: Mapping[str, int]) -> str | None:
+def _few_lines(recipe: Recipe, sizes: Mapping[str, int]) -> str | None:
     """Which set of a corpus has no line, so that a run would refuse the recipe; None: none."""
     names = {name for stage in recipe.distill for term in stage.terms for name in term.pool}
     names |= {stage.stop.on for stage in recipe.distill if stage.stop.monitor == "loss"}
-    for name in sorted(names & {*parts.names}):
-        if not sum(sizes[parts.names[number]] for number in parts.numbers(name)):
-            return f"data.corpus: a stage draws from {name!r}, which gets no line"
+    if empty := sorted(name for name in names & sizes.keys() if not sizes[name]):
+        return (
+            f"data.corpus: a stage reads {empty[0]!r}, which gets no line; give it a larger share"
+        )
     scored = recipe.data.dev or recipe.data.test or sizes[HELD_OUT] or sizes[TEST]
     if recipe.task.is_labelled or scored:
         return None

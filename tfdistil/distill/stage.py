@@ -109,7 +109,8 @@ def run_stage(
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
-        if planned != phase.updates and planned < FEW_UPDATES <= steps:
+        large = steps >= FEW_UPDATES or spec.accumulate > planned
+        if planned != phase.updates and planned < FEW_UPDATES and large:
             say(_few(spec, phase, planned))
         distiller = Distiller(
             student,

@@ -105,9 +105,10 @@ class TextCorpus:
         for file in self.files:
             for example in file.examples(self.split):
                 text = " ".join(example.words) if example.text is None else example.text
-                yield Line(example, text, self._part(text, example.language))
+                yield Line(example, text, self.part_of(text, example.language))
 
-    def _part(self, text: str, language: str) -> int | None:
+    def part_of(self, text: str, language: str) -> int | None:
+        """The number of the part that a line is in; None: it is left out."""
         if self.languages is not None and language not in self.languages:
             return None
         digest = line_digest(text, self.parts.seed)
