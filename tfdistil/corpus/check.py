@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +108,9 @@ def _text(
     corpus: TextCorpus, problems: list[DataError], lines: Counter[int | None]
 ) -> Iterator[Example]:
     """The text of a corpus; what is broken is noted and left out, the others counted by part."""
-    for example in chain.from_iterable(f.examples(corpus.split, problems) for f in corpus.files):
-        text = " ".join(example.words) if example.text is None else example.text
-        lines[corpus.part_of(text, example.language)] += 1
-        yield example
+    for line in corpus.lines(problems):
+        lines[line.part] += 1
+        yield line.example
 
 
 def _few_lines(recipe: Recipe, sizes: Mapping[str, int]) -> str | None:

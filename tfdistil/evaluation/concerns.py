@@ -73,13 +73,14 @@ def concerns(
     name, own = roles.students[-1], score(roles.students[-1], main_set)
     if teacher is None:
         return [*dev, *_student(name, own, None, floor)]
+    of_teacher = score(teacher, main_set)
     kept = max(retention(score(id, n), score(teacher, n)) for id in roles.students for n in sets)
     of_set = {id: of[main_set] for id, of in found.items()}
     return [
         *dev,
-        *_useless(teacher, score(teacher, main_set), floor),
+        *_useless(teacher, of_teacher, floor),
         *_teacher(task, sets[main_set], of_set, teacher, roles.baseline, kept),
-        *_student(name, own, score(teacher, main_set), floor),
+        *_student(name, own, of_teacher, floor),
     ]
 
 

@@ -96,19 +96,21 @@ class TextCorpus:
         texts = ("".join(words) for e in examples for words in e.key() if words)
         return replace(self, kept_out=frozenset(line_digest(t, self.parts.seed) for t in texts))
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self, problems: list[DataError] | None = None) -> Iterator[Line]:
         """All lines in order, those that are left out among them.
+
+        Args:
+            problems: gets what is broken, see `TextFile.examples`; None: it is an error.
 
         Raises:
             DataError: a file that cannot be read as its format.
         """
         for file in self.files:
-            for example in file.examples(self.split):
+            for example in file.examples(self.split, problems):
                 text = " ".join(example.words) if example.text is None else example.text
-                yield Line(example, text, self.part_of(text, example.language))
+                yield Line(example, text, self._part(text, example.language))
 
-    def part_of(self, text: str, language: str) -> int | None:
-        """The number of the part that a line is in; None: it is left out."""
+    def _part(self, text: str, language: str) -> int | None:
         if self.languages is not None and language not in self.languages:
             return None
         digest = line_digest(text, self.parts.seed)
