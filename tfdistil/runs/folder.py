@@ -64,13 +64,12 @@ def _file_of(recipe: Recipe, name: str) -> ExportSpec | None:
 def base_of_file(recipe: Path) -> Path:
     """What paths in a recipe file are relative to: its folder, or what that of a run is told.
 
-    ``recipe.yaml`` of a run is the recipe that it was started with, in whatever folder that lay. A
-    run that was moved to where there is no such folder may have its data beside it.
+    ``recipe.yaml`` of a run is the recipe that it was started with, in whatever folder that lay.
     """
     manifest = recipe.parent / "manifest.json"
     found = read_json(manifest) if recipe.name == "recipe.yaml" and manifest.is_file() else {}
     base = found.get("base") if isinstance(found, dict) else None
-    return Path(base) if isinstance(base, str) and Path(base).is_dir() else recipe.parent
+    return Path(base) if isinstance(base, str) else recipe.parent
 
 
 class RunFolder:
