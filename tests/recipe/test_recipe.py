@@ -914,6 +914,58 @@ models: {teacher: {scratch: {}}, student: {hidden_dim: 7}}
         own = "distill: [{name: mine, terms: [{loss: cross_entropy}]}]\n"
         assert [s.name for s in self.load(tmp_path, "d2", own=own).distill] == ["mine"]
 
+    def test_items_of_a_list_are_changed_by_their_names(self, tmp_path):
+        own = "distill: {logits: {batch_size: 7, stop: {epochs: 3}}, labels: null}\n"
+        stages = self.load(tmp_path, "d4_2", own=own).distill
+        assert [stage.name for stage in stages] == ["representation", "logits"]
+        base = self.load(tmp_path, "d4_2").distill
+        assert stages[0] == base[0]
+        assert (stages[1].batch_size, stages[1].stop.epochs) == (7, 3)
+        assert stages[1].terms == base[1].terms
+
+    def test_items_of_items(self, tmp_path):
+        own = "distill: {joint: {terms: {hidden_kl: {weight: 10}}}}\n"
+        terms = self.load(tmp_path, "d2", own=own).distill[0].terms
+        assert [term.weight for term in terms] == [1, 10, 1]
+
+    def test_through_a_base_that_changes_others(self, tmp_path):
+        (tmp_path / "common.yaml").write_text(
+            "base: d4_2\ndistill: {labels: {batch_size: 5}, logits: {batch_size: 6}}\n", "utf-8"
+        )
+        own = "distill: {logits: {batch_size: 7}}\n"
+        stages = self.load(tmp_path, "common.yaml", own=own).distill
+        assert [stage.batch_size for stage in stages[1:]] == [7, 5]
+
+    @pytest.mark.parametrize(
+        ("own", "message"),
+        [
+            (
+                "distill: {joined: {batch_size: 7}}",
+                r"own\.yaml: `distill\.joined`: d1\.yaml has none of that name in a list that has "
+                "joint; give the whole list",
+            ),
+            ("distill: {joint: 7}", r"`distill\.joint`: expected keys to change, or null; got 7"),
+            ("distill: {joint: {terms: {nix: null}}}", r"`distill\.joint\.terms\.nix`: d1\.yaml"),
+        ],
+    )
+    def test_a_change_of_no_item(self, tmp_path, own, message):
+        with pytest.raises(RecipeError, match=message):
+            self.load(tmp_path, "d1", own=own + "\n")
+
+    def test_a_list_of_names_may_become_a_mapping(self, tmp_path):
+        (tmp_path / "common.yaml").write_text(
+            "base: d1\nmodels: {student: {heads: [labels, logits]}}\n", "utf-8"
+        )
+        (tmp_path / "own.yaml").write_text(
+            (self.OWN % "common.yaml").replace(
+                "hidden_dim: 7", "heads: {labels: crf, logits: linear}"
+            ),
+            "utf-8",
+        )
+        heads = load_recipe(tmp_path / "own.yaml").root_spec("student").heads
+        assert [*heads] == ["labels", "logits"]
+        assert heads["labels"].kind == "crf"
+
     def test_a_file_beside_the_recipe(self, tmp_path):
         (tmp_path / "common.yaml").write_text("base: d1\nseed: 5\n", encoding="utf-8")
         recipe = self.load(tmp_path, "common.yaml")

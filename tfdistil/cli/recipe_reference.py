@@ -31,8 +31,10 @@ A recipe is a YAML file with everything a run depends on. This page is made from
 - `--set KEY=VALUE` overrides a key on the command line. Keys are joined by dots; stages are
   addressed by their name, sources by their path, terms by their loss, all by their index too:
   `--set distill.joint.stop.epochs=3`.
-- `base: NAME` fills in what the file leaves out, key by key; lists are taken whole. `base: d4_2`
-  with your `task`, `data` and `models.teacher` is a whole recipe.
+- `base: NAME` fills in what the file leaves out, key by key. `base: d4_2` with your `task`, `data`
+  and `models.teacher` is a whole recipe. A list replaces that of the base; a mapping in its place
+  changes the items that it names and leaves the others: `distill: {joint: {stop: {epochs: 3}}}`.
+  null takes an item away, a model, or a delivery.
 - Paths are relative to the recipe file. Formats of data and their options: [data.md](data.md).
 - YAML 1.2: `on`, `yes` and `no` are plain words; write `1.0e-4` or `0.0001` for small numbers.
 

@@ -203,15 +203,16 @@ def inherit(tree: MutableMapping[str, Any], path: Path) -> None:
     """Replace the key ``base`` of a tree by what that recipe has and the tree has not.
 
     A base may have a base. Mappings are joined key by key; of lists and plain values the tree's own
-    stand.
+    stand. A mapping over a list of the base changes the items that it names, see `_changed`.
 
     Args:
         tree: with or without the key ``base``.
         path: the file it was read from; a base is looked for beside it, then among the shipped.
 
     Raises:
-        RecipeError: a base that cannot be read, that leads back to itself, or that has text of
-            another folder; how text is cut into parts it may say.
+        RecipeError: a base that cannot be read, that leads back to itself, that has text of
+            another folder (how text is cut into parts it may say), or a change of an item that is
+            not in its list.
     """
     seen = [path.resolve()]
     name = tree.pop("base", None)
@@ -229,7 +230,7 @@ def inherit(tree: MutableMapping[str, Any], path: Path) -> None:
             )
         seen.append(found)
         name = below.pop("base", None)
-        _fill(tree, below)
+        _fill(tree, below, f"{path}: `", found.name)
 
 
 def _has_text(data: Any) -> bool:
@@ -254,12 +255,41 @@ def _plain(node: Any) -> Any:
     return node if written is None or isinstance(node, bool) else written(node)
 
 
-def _fill(tree: MutableMapping[str, Any], below: Mapping[str, Any]) -> None:
+def _fill(tree: MutableMapping[str, Any], below: Mapping[str, Any], at: str, base: str) -> None:
     for key, value in below.items():
         if key not in tree:
             tree[key] = value
         elif isinstance(tree[key], MutableMapping) and isinstance(value, Mapping):
-            _fill(tree[key], value)
+            _fill(tree[key], value, f"{at}{key}.", base)
+        elif isinstance(tree[key], MutableMapping) and _all_named(value):
+            tree[key] = _changed(tree[key], value, f"{at}{key}", base)
+
+
+def _all_named(node: Any) -> bool:
+    return isinstance(node, list) and all(isinstance(i, Mapping) and _named(i) for i in node)
+
+
+def _changed(
+    changes: Mapping[str, Any], items: Sequence[Mapping[str, Any]], at: str, base: str
+) -> list[Mapping[str, Any]]:
+    """Items of a base with what is said of some of them by their names; null takes one away."""
+    names = [_named(item) for item in items]
+    for name in changes:
+        if names.count(name) != 1:
+            why = f"{names.count(name)} of that name" if name in names else "none of that name"
+            raise RecipeError(
+                f"{at}.{name}`: {base} has {why} in a list that has {listed(names)}; "
+                "give the whole list"
+            )
+    kept: list[Mapping[str, Any]] = []
+    for name, item in zip(names, items, strict=True):
+        own = changes.get(name, {})
+        if isinstance(own, MutableMapping):
+            _fill(own, item, f"{at}.{name}.", base)
+            kept.append(own)
+        elif own is not None:
+            raise RecipeError(f"{at}.{name}`: expected keys to change, or null; got {shown(own)}")
+    return kept
 
 
 def load_recipe(recipe: str | Path | Mapping[str, Any], assignments: Sequence[str] = ()) -> Recipe:
