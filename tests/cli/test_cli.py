@@ -563,6 +563,10 @@ def test_labels_the_model_does_not_know_are_misses(resumed, tmp_path, capsys):
         assert main([*command, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)["other.jsonl"]
         assert found["unknown_labels"] == {"intent": {"greet": 1}}
+        assert main([*command, "--json", "--label-map", "greet=hello"]) == 0
+        found = json.loads(capsys.readouterr().out)["other.jsonl"]
+        assert found["unknown_labels"] == {"intent": {"hello": 1}}
+        assert found["interval"] == [0, 0]
         assert found["scores"]["exact_match"] == found["scores"]["intent_accuracy"] == 0
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tfdistil.data.example import Example
-from tfdistil.errors import RecipeError
-from tfdistil.evaluation.evaluate import errors, evaluate
-from tfdistil.tasks import Prediction
+from tfdistil.errors import DataError, RecipeError
+from tfdistil.evaluation.evaluate import How, errors, evaluate, evaluation_of
+from tfdistil.metrics.bootstrap import Statistics, interval
+from tfdistil.tasks import Prediction, Tags, Text
+from tfdistil.tasks.classes import Pair
 
 EXAMPLES = [Example(("in", "rome"), tags=("O", "B-LOC"), label=label) for label in "abc"]
 GUESSES = [
@@ -31,3 +33,59 @@ def test_what_the_model_does_not_give_is_no_error():
 def test_fewer_than_no_errors_are_refused(tmp_path):
     with pytest.raises(RecipeError, match="errors to list are 0 or more, got -3"):
         evaluate(tmp_path, errors=-3)
+
+
+THREE = Pair(["c", "e", "n"])
+TWO_CLASSES = [
+    Example(("a",), second=("b",), label=label) for label in ("entailment", "neutral", "neutral")
+]
+SAID = [Prediction(label=label) for label in ("e", "c", "e")]
+ENTAILED = {"e": "entailment", "c": "neutral", "n": "neutral"}
+
+
+def test_a_model_of_three_classes_on_data_with_two():
+    found = evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {**ENTAILED}))
+    assert found.scores["accuracy"] == pytest.approx(200 / 3)
+    assert not found.unknown_labels
+    assert {*found.labels} >= {"entailment", "neutral"}
+    assert [(e["gold"], e["predicted"]) for e in found.errors] == [(("neutral",), ("entailment",))]
+
+
+def test_labels_that_the_map_does_not_reach_are_still_unknown():
+    plain = evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {}))
+    assert plain.unknown_labels == {"class": {"neutral": 2, "entailment": 1}}
+    assert plain.scores["accuracy"] == 0
+    half = evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {"e": "entailment"}))
+    assert half.unknown_labels == {"class": {"neutral": 2}}
+
+
+def test_entity_types_scored_as_one():
+    task = Tags(("O", "B-LOC", "I-LOC", "B-ORG", "I-ORG"))
+    gold = [Example(("in", "new", "york"), tags=("O", "B-GPE", "I-GPE"))]
+    said = [Prediction(tags=("O", "B-ORG", "I-ORG"))]
+    found = evaluation_of("model", task, gold, said, How(5, {"ORG": "GPE"}))
+    assert found.scores[task.metric] == 100
+    assert not found.unknown_labels
+    assert not found.errors
+    dropped = evaluation_of("model", task, gold, said, How(5, {"ORG": "O", "GPE": "O"}))
+    assert not dropped.errors
+
+
+def test_a_label_that_occurs_nowhere_is_told():
+    with pytest.raises(DataError, match="label_map has nix, which neither data nor model have"):
+        evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {"e": "entailment", "nix": "e"}))
+    with pytest.raises(RecipeError, match="labels, which a model of 'text' has not"):
+        evaluation_of("model", Text(), [Example(("a",))], [Prediction()], How(5, {"a": "b"}))
+
+
+def test_the_interval_is_that_of_a_share():
+    """1,000 examples, half of them right: 50 +- 1.96 * sqrt(0.25 / 1000) points."""
+    low, high = interval(Statistics.of_matches([True, False] * 500), resamples=4000)
+    assert (low, high) == pytest.approx((46.9, 53.1), abs=0.3)
+
+
+def test_an_evaluation_has_the_interval_of_its_metric():
+    examples = [Example(("a",), second=("b",), label="e")] * 100
+    said = [Prediction(label="e")] * 90 + [Prediction(label="c")] * 10
+    low, high = evaluation_of("model", THREE, examples, said, How(0, {})).interval
+    assert 82 < low < 90 < high < 97

@@ -67,6 +67,7 @@ examples:
   tfdistil evaluate runs/ner                            (the run's own dev and test sets)
   tfdistil evaluate runs/ner --model teacher --data new.conll
   tfdistil evaluate student.tflite --data new.conll --errors 20
+  tfdistil evaluate runs/nli --data two.tsv --label-map contradiction=neutral   (of three, two)
 """
 
 
@@ -181,6 +182,14 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument("--format", help="its reader; default: guessed")
     evaluate.add_argument("--language", help="its language")
+    evaluate.add_argument(
+        "--label-map",
+        nargs="+",
+        default=[],
+        type=_renaming,
+        metavar="OLD=NEW",
+        help="score labels or entity types of the data and of the model as others",
+    )
     evaluate.add_argument("--errors", type=int, default=10, help="errors to list (default 10)")
     evaluate.add_argument("--json", action="store_true", help="write JSON")
     evaluate.set_defaults(func=_evaluate)
@@ -341,6 +350,13 @@ def _compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _renaming(text: str) -> tuple[str, str]:
+    old, _, new = text.rpartition("=")
+    if not old or not new:
+        raise argparse.ArgumentTypeError(f"expected OLD=NEW, as in c=neutral; got {text!r}")
+    return old, new
+
+
 def _evaluate(arguments: argparse.Namespace) -> int:
     from tfdistil.evaluation.evaluate import evaluate, print_evaluation
 
@@ -351,6 +367,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         format=arguments.format,
         language=arguments.language,
         errors=arguments.errors,
+        label_map=dict(arguments.label_map),
     )
     print_evaluation(found, arguments.json)
     return 0

@@ -13,12 +13,13 @@ from tfdistil.console.native_notes import without_notes
 from tfdistil.console.silence import import_backend
 from tfdistil.data.example import Example
 from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
-from tfdistil.data.source import Source, load
+from tfdistil.data.source import Source, load, map_labels
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError, RecipeError, RunError
+from tfdistil.metrics.bootstrap import interval
 from tfdistil.printable import listed, one_line
 from tfdistil.runtime import Runtime
-from tfdistil.tasks import Prediction, Task, describe_unknown, unknown_labels
+from tfdistil.tasks import Output, Prediction, Task, describe_unknown, unknown_labels
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
 
@@ -45,6 +46,7 @@ class Evaluation:
         model: the name of the model, or of its file.
         examples: how many there are.
         scores: metric to percent; the task's own metric is the first.
+        interval: of the task's own metric, 95 %, by the bootstrap over examples: low and high.
         labels: label to ``precision``, ``recall`` and ``f1`` in percent, and ``support``.
         unknown_labels: those the model does not have, each counted as a miss.
         errors: the first examples that are not all right.
@@ -53,6 +55,7 @@ class Evaluation:
     model: str
     examples: int
     scores: dict[str, float]
+    interval: tuple[float, float]
     labels: dict[str, dict[str, float]]
     unknown_labels: Unknown
     errors: list[WrongExample]
@@ -80,26 +83,84 @@ def _read(
     }
 
 
-def _evaluate(
+@dataclass(frozen=True)
+class How:
+    """What `evaluate` is told beside models and data, see there."""
+
+    errors: int
+    label_map: Mapping[str, str]
+
+
+def evaluation_of(
     model: str,
     task: Task,
     examples: Sequence[Example],
     predictions: Sequence[Prediction],
-    limit: int,
+    how: How,
 ) -> Evaluation:
+    """Scores of what a model of a task says of examples.
+
+    Raises:
+        DataError: an example without what the task predicts, a mapped label that occurs nowhere.
+        RecipeError: a map of labels where the task has none.
+    """
     names = {output.name for output in task.outputs}
     for example in examples:
         if missing := names - task.targets(example).keys():
             lacks = listed(sorted(missing))
             raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
+    unknown = unknown_labels(task, examples)
+    if how.label_map:
+        examples, predictions = _mapped(task, examples, predictions, how.label_map)
+        unknown = _out_of_reach(unknown_labels(task, examples), task, how.label_map)
     return Evaluation(
         model=model,
         examples=len(examples),
         scores=task.score(examples, predictions),
+        interval=interval(task.statistics(examples, predictions)),
         labels=task.label_scores(examples, predictions),
-        unknown_labels=unknown_labels(task, examples),
-        errors=errors(examples, predictions, limit),
+        unknown_labels=unknown,
+        errors=errors(examples, predictions, how.errors),
     )
+
+
+def _own_labels(output: Output) -> set[str]:
+    """Labels of an output, and the types of its spans."""
+    start = 0 if output.level == "sequence" else len("B-")
+    return {label[start:] for label in output.labels}
+
+
+def _mapped(
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Sequence[Prediction],
+    label_map: Mapping[str, str],
+) -> tuple[list[Example], list[Prediction]]:
+    """Examples and what is said of them, with what ``label_map`` makes of the labels of both."""
+    if not task.outputs:
+        raise RecipeError(f"label_map is of labels, which a model of {task.kind!r} has not")
+    gold, found = map_labels(examples, label_map)
+    if idle := label_map.keys() - found.keys() - set().union(*map(_own_labels, task.outputs)):
+        raise DataError(f"label_map has {listed(sorted(idle))}, which neither data nor model have")
+    said = [
+        replace(example, tags=prediction.tags, label=prediction.label)
+        for example, prediction in zip(examples, predictions, strict=True)
+    ]
+    return gold, [
+        replace(prediction, tags=one.tags, label=one.label)
+        for prediction, one in zip(predictions, map_labels(said, label_map)[0], strict=True)
+    ]
+
+
+def _out_of_reach(unknown: Unknown, task: Task, label_map: Mapping[str, str]) -> Unknown:
+    """Of labels that a task has not itself, those that the map does not make of one it has."""
+    found = {}
+    for output in task.outputs:
+        reached = {label_map.get(label) for label in _own_labels(output)}
+        counts = unknown.get(output.name, {})
+        left = {label: n for label, n in counts.items() if label not in reached}
+        found.update({output.name: left} if left else {})
+    return found
 
 
 def errors(
@@ -147,6 +208,7 @@ def evaluate(
     language: str | None = None,
     columns: Columns | None = None,
     errors: int = 10,
+    label_map: Mapping[str, str] | None = None,
 ) -> dict[str, Evaluation]:
     """Score a model of a run, or an exported file, which needs no training stack.
 
@@ -160,6 +222,8 @@ def evaluate(
         language: BCP 47 code of ``data``; None: as the rows say.
         columns: of data from memory, as in `tfdistil.run`.
         errors: how many examples that are not all right are listed.
+        label_map: entity type or label to what it is scored as, in the data and in what the model
+            says: a model of three classes on data with two.
 
     Returns:
         By the name of the set: ``dev``, ``test`` and, where test has sentences of train,
@@ -170,26 +234,28 @@ def evaluate(
         RecipeError: a file, and no data, or fewer than no errors.
         RunError: not a run folder, no such model, it is not trained yet, or without other data: the
             run's own has changed.
-        DataError: data that cannot be read, or has labels that the run's recipe makes an error.
+        DataError: data that cannot be read, or has labels that the run's recipe makes an error; a
+            label of ``label_map`` that occurs nowhere.
         ModelFileError: the file cannot be used.
     """
     what = Path(what)
     if errors < 0:
         raise RecipeError(f"errors to list are 0 or more, got {errors}")
+    how = How(errors, dict(label_map or {}))
 
     def read(splitter: WordSplitter) -> dict[str, tuple[Example, ...]] | None:
         return None if data is None else _read(data, format, language, columns, splitter)
 
     if what.is_dir():
-        return _evaluate_run(what, model, read, errors)
+        return _evaluate_run(what, model, read, how)
     with without_notes():
         runtime = Runtime(what)
     sets = read(runtime.splitter)
     if sets is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
     return {
-        name: _evaluate(
-            what.name, runtime.task, examples, runtime_predictions(runtime, examples), errors
+        name: evaluation_of(
+            what.name, runtime.task, examples, runtime_predictions(runtime, examples), how
         )
         for name, examples in sets.items()
     }
@@ -199,7 +265,7 @@ Read = Callable[[WordSplitter], dict[str, tuple[Example, ...]] | None]
 """Other data than a run's own, None for none, with the words of a model's splitter."""
 
 
-def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> dict[str, Evaluation]:
+def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict[str, Evaluation]:
     import_backend()
     from tfdistil.corpus.loading import refuse_unknown_labels
     from tfdistil.recipe.systems import SystemId, files_of, models_of
@@ -221,7 +287,7 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, limit: int) -> di
             refuse_unknown_labels(work.corpus.task, examples)
     predict = predictor_of(work, system)
     return {
-        name: _evaluate(str(system), work.corpus.task, examples, predict(examples), limit)
+        name: evaluation_of(str(system), work.corpus.task, examples, predict(examples), how)
         for name, examples in sets.items()
     }
 
@@ -248,6 +314,8 @@ def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:
     for name, part in found.items():
         scores = ", ".join(f"{key} {value:.2f}" for key, value in part.scores.items())
         print(f"{name}: {part.examples} examples, {scores} ({part.model})")
+        low, high = part.interval
+        print(f"  {next(iter(part.scores))}, 95 % interval {low:.2f} to {high:.2f}")
         if part.unknown_labels:
             listed = describe_unknown(part.unknown_labels)
             print(f"  labels the model does not have, each counted as a miss: {listed}")

@@ -153,6 +153,17 @@ def paired_bootstrap(
     )
 
 
+def interval(
+    one: Statistics, resamples: int = 1000, seed: int = 13, confidence: float = 95.0
+) -> tuple[float, float]:
+    """What the luck of the test sentences leaves open of one system's score: low and high.
+
+    Arguments and errors as `paired_bootstrap`.
+    """
+    found = paired_bootstrap(Statistics(one.metric, 0 * one.sums), one, resamples, seed, confidence)
+    return found.low, found.high
+
+
 def _resampled_sums(sums: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:
     """Column sums ``[resamples, columns]`` over as many sentences, drawn with replacement."""
     sentences = len(sums)
