@@ -94,6 +94,7 @@ NONSENSE: dict[str, list] = {
     "layer_norm_eps": [NAN, INF, -1e-12, 0, 1e-40, 1.0, "1e-12", None, True, []],
     "initializer_range": [NAN, -0.02, INF, "0.02", None],
     "hidden_act": [None, 3, {}, ["gelu"]],
+    "classifier_pooling": [None, "max", 1, ["mean"]],
 }
 
 
@@ -125,3 +126,12 @@ def test_unknown_family_or_activation() -> None:
         EncoderConfig(family="gpt", **SIZES)
     with pytest.raises(CheckpointError, match="unknown activation 'step'"):
         EncoderConfig(activation="step", **SIZES)
+
+
+def test_pooling_is_spelled_as_modernbert_does() -> None:
+    assert EncoderConfig.from_huggingface(BERT).classifier_pooling == "cls"
+    config = EncoderConfig.from_huggingface(BERT | {"classifier_pooling": "mean"})
+    assert config.to_huggingface()["classifier_pooling"] == "mean"
+    assert EncoderConfig.from_huggingface(config.to_huggingface()) == config
+    plain = EncoderConfig.from_huggingface(BERT).to_huggingface()
+    assert "classifier_pooling" not in plain

@@ -67,13 +67,16 @@ def test_groups_cover_every_weight_once_top_to_bottom(tiny, family: str) -> None
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     family=st.sampled_from(FAMILIES),
+    pooling=st.sampled_from(["cls", "mean"]),
     lengths=st.lists(st.integers(2, 6), min_size=1, max_size=4),
     padding=st.integers(0, 4),
     seed=st.integers(0, 1000),
 )
-def test_neither_padding_nor_neighbours_change_a_text(family, lengths, padding, seed) -> None:
+def test_neither_padding_nor_neighbours_change_a_text(
+    family, pooling, lengths, padding, seed
+) -> None:
     """Each text alone and without padding gives what it gives in a padded batch."""
-    encoder = _encoder(family)
+    encoder = _encoder(family, pooling)
     rng = np.random.default_rng(seed)
     ids = rng.integers(5, 23, (len(lengths), 6 + padding)).astype("int32")
     mask = (np.arange(6 + padding) < np.array(lengths)[:, None]).astype("int32")
@@ -90,11 +93,11 @@ def test_neither_padding_nor_neighbours_change_a_text(family, lengths, padding, 
             np.testing.assert_allclose(value[0], other, atol=1e-5, err_msg=name)
 
 
-_ENCODERS: dict[str, Encoder] = {}
+_ENCODERS: dict[tuple[str, str], Encoder] = {}
 
 
-def _encoder(family: str) -> Encoder:
-    if family not in _ENCODERS:
+def _encoder(family: str, pooling: str = "cls") -> Encoder:
+    if (family, pooling) not in _ENCODERS:
         config = EncoderConfig(
             family=family,
             vocabulary=23,
@@ -106,9 +109,27 @@ def _encoder(family: str) -> Encoder:
             pad_id=1 if "roberta" in family else 0,
             type_vocabulary={"bert": 2, "distilbert": 0}.get(family, 1),
             initializer_range=0.5,
+            classifier_pooling=pooling,
         )
-        _ENCODERS[family] = Encoder(config, JOINT, attention=True, seed=3)
-    return _ENCODERS[family]
+        _ENCODERS[family, pooling] = Encoder(config, JOINT, attention=True, seed=3)
+    return _ENCODERS[family, pooling]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_labels_of_a_text_from_the_mean_of_its_pieces(family: str) -> None:
+    """The same weights, so what differs from the first piece's label is the pooling alone."""
+    mean, first = _encoder(family, "mean"), _encoder(family)
+    ids = np.random.default_rng(5).integers(5, 23, (2, 6)).astype("int32")
+    batch = {"input_ids": ids, "attention_mask": np.array([[1] * 6, [1] * 4 + [0] * 2], "int32")}
+    found, of_first = numpy(mean(batch)), numpy(first(batch))
+    np.testing.assert_array_equal(found["logits/slots"], of_first["logits/slots"])
+    states = np.stack([found["hidden"][0].mean(0), found["hidden"][1, :4].mean(0)])
+    if family == "bert":
+        states = np.array(mean.pooler.dense(states))
+        np.testing.assert_allclose(found["pooled"], states, atol=1e-5)
+    expected = np.array(mean.head_layers["logits/intent"](states))
+    np.testing.assert_allclose(found["logits/intent"], expected, atol=1e-5)
+    assert not np.allclose(found["logits/intent"], of_first["logits/intent"], atol=1e-3)
 
 
 def test_segments_matter_only_where_the_family_has_them(tiny, batch) -> None:

@@ -106,3 +106,38 @@ def test_low_precision_weights_are_saved_as_float32(tiny, tmp_path: Path) -> Non
     assert {a.dtype for a in load_file(tmp_path / "model.safetensors").values()} == {np.dtype("f4")}
     for a, b in zip(encoder.weights, load_encoder(tmp_path, dtype="bfloat16").weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
+
+
+def test_pooling_is_kept_and_can_be_chosen(tiny, batch, tmp_path: Path) -> None:
+    encoder = tiny(outputs={"out": ("sequence", 3)})
+    save_encoder(encoder, tmp_path / "first", {"out": "abc"})
+    outputs = {"out": ("sequence", 3)}
+    mean = load_encoder(tmp_path / "first", outputs, pooling="mean")
+    logits = np.array(mean(batch)["logits/out"])
+    assert not np.allclose(logits, encoder(batch)["logits/out"], atol=1e-4)
+    save_encoder(mean, tmp_path / "mean", {"out": "abc"})
+    again = load_encoder(tmp_path / "mean", outputs)
+    np.testing.assert_allclose(again(batch)["logits/out"], logits, atol=1e-6)
+    first = load_encoder(tmp_path / "mean", outputs, pooling="cls")
+    np.testing.assert_allclose(first(batch)["logits/out"], encoder(batch)["logits/out"], atol=1e-6)
+
+
+def test_a_pooler_that_compares_is_new_and_then_kept(tiny, batch, tmp_path: Path) -> None:
+    save_encoder(tiny(pooler=True), tmp_path / "bare", None)
+    outputs = {"out": ("sequence", 3)}
+    compares = load_encoder(tmp_path / "bare", outputs, pooling="compare", seed=1)
+    assert compares.load_report.fresh_pooler
+    assert not load_encoder(tmp_path / "bare", outputs, pooling="mean").load_report.fresh_pooler
+    logits = np.array(compares(batch)["logits/out"])
+    save_encoder(compares, tmp_path / "own", {"out": "abc"})
+    again = load_encoder(tmp_path / "own", outputs)
+    assert not again.load_report.fresh_pooler
+    np.testing.assert_allclose(again(batch)["logits/out"], logits, atol=1e-6)
+    with pytest.raises(CheckpointError, match=r"pooler\.dense\.weight is \[8, 32\], expected"):
+        load_encoder(tmp_path / "own", outputs, pooling="cls")
+
+
+@pytest.mark.parametrize("family", ["distilbert", "roberta"])
+def test_texts_are_compared_by_bert_alone(saved, family: str) -> None:
+    with pytest.raises(CheckpointError, match=f"got family {family}"):
+        load_encoder(saved(family, None), pooling="compare")

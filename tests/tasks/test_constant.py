@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from tfdistil.data.example import Example
-from tfdistil.tasks import TASKS, Prediction, constant_score
+from tfdistil.tasks import TASKS, Prediction, chance_score, constant_score
 
 WORDS = ("a", "b")
 TAGGED = [("O", "O"), ("B-x", "I-x"), ("O", "B-x"), ("O", "O")]
@@ -35,3 +35,13 @@ def test_known_scores():
     assert constant_score(TASKS["classes"].from_examples(classes), classes) == 50
     tags = [Example(WORDS, tags=row) for row in TAGGED]
     assert constant_score(TASKS["tags"].from_examples(tags), tags) == 0
+
+
+def test_chance_is_what_luck_may_add():
+    """Of 1,500 examples of three classes: 33.3 + 1.96 * sqrt(2 / 9 / 1500) points."""
+    examples = [Example(WORDS, label=label) for label in "abc" * 500]
+    task = TASKS["classes"].from_examples(examples)
+    assert constant_score(task, examples) == pytest.approx(100 / 3)
+    assert chance_score(task, examples) == pytest.approx(35.7, abs=0.3)
+    tags = [Example(WORDS, tags=row) for row in TAGGED]
+    assert chance_score(TASKS["tags"].from_examples(tags), tags) == 0

@@ -23,7 +23,7 @@ class Patience:
     Attributes:
         checks: evaluations without improvement; None never gives up.
         min_updates: updates before the first evaluation that counts.
-        floor: what a model that has learnt nothing scores: at this or below, evaluations do not
+        floor: what a model that has learnt nothing may score: at this or below, evaluations do not
             count, because learning has not begun. None: there is no such value (a loss).
     """
 

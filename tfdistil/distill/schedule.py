@@ -45,7 +45,7 @@ from tfdistil.files import new_file, read_json, remove_file, write_json
 from tfdistil.heads.derivation import Derivation
 from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.shards.reading import ShardedRows
-from tfdistil.tasks import Task, constant_score
+from tfdistil.tasks import Task, chance_score
 
 STATE = ".state.npz"
 """What the file of a phase that is still running ends in."""
@@ -143,7 +143,7 @@ class Schedule:
             held_out = self._stream(stage, pool, keys, stage.noise.held_out)
         else:
             metric = self._metric(stage)
-            floor = constant_score(self.task, examples_of(self.sets, "dev"))
+            floor = chance_score(self.task, examples_of(self.sets, "dev"))
         if done:
             stage.student.model.load_weights(self._phase_file(stage, done[-1].name, ".weights.h5"))
         self.history.forget(spec.student, left)

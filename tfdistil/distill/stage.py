@@ -82,7 +82,7 @@ def run_stage(
         streams: by the keys the terms use, with the signals they need.
         seed: of the order of the data.
         metric: the dev metric of the student as it is now; None monitors the loss.
-        floor: what a model that has learnt nothing scores by that metric.
+        floor: what a model that has learnt nothing may score by that metric.
         held_out: rows with signals to take the loss on.
         record: gets the history rows of each phase.
         callbacks: makes Keras callbacks for each phase.

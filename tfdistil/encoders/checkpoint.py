@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,7 @@ def load_encoder(
     pooler: bool | None = None,
     attention: bool = False,
     fresh_heads: bool = False,
+    pooling: str | None = None,
     seed: int | None = None,
     **kwargs: Any,
 ) -> Encoder:
@@ -114,6 +115,7 @@ def load_encoder(
             at all and the file has one.
         attention: whether the encoder returns attention maps.
         fresh_heads: start all classifiers anew, whatever the file has.
+        pooling: see `EncoderConfig.classifier_pooling`; None: as ``config.json`` says.
         seed: for new weights and dropout.
         **kwargs: of `Encoder`, such as ``name`` and ``dtype``.
 
@@ -124,7 +126,10 @@ def load_encoder(
             classifier that ``config.json`` does not tell of.
     """
     folder = resolve_checkpoint(source)
-    content, config = read_config(folder)
+    content, file_config = read_config(folder)
+    config = file_config
+    if pooling is not None:
+        config = replace(config, classifier_pooling=pooling)
     architecture = architecture_of(content, config)
     known = check_outputs(outputs or {})
     specs = specs_of(check_heads(heads), known, config.vocabulary)
@@ -170,7 +175,9 @@ def load_encoder(
             required |= extra
             _check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
-        has_pooler = "pooler.dense.weight" in names or (pooled_head and encoder.pooler is not None)
+        has_pooler = (
+            "pooler.dense.weight" in names and encoder.config.pooled_dim == file_config.pooled_dim
+        ) or (pooled_head and encoder.pooler is not None)
         if has_pooler:
             required |= pooler_tensors(encoder)
         if (hashes := hash_tensors(encoder)).keys() & names.keys():

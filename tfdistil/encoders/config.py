@@ -59,6 +59,8 @@ _REQUIRED_VALUES = {
     "auto_map": None,  # code of the checkpoint's own, which is never run
 }
 
+POOLINGS = ("cls", "mean", "compare")
+
 # Less than this is lost in float32, and rows without variance are divided by 0.
 _LEAST_EPSILON = 1e-30
 
@@ -109,10 +111,14 @@ class EncoderConfig:
         classifier_dropout: rate in front of a sequence or word classifier; None takes `dropout`
             (DistilBERT uses it for sequence classifiers alone).
         initializer_range: standard deviation of fresh weights.
+        classifier_pooling: what sequence heads (and BERT's pooler) read of a text: ``cls``, its
+            first piece, ``mean``, of all pieces, or of BERT's pairs ``compare``, see
+            `tfdistil.encoders.layers.compared`. The name, and the first two, are ModernBERT's;
+            `transformers` reads the first piece of these families, whatever this says.
 
     Raises:
-        CheckpointError: an unknown family or activation, numbers that make no sense (negative, not
-            finite, not whole), or sizes that do not fit together.
+        CheckpointError: an unknown family, activation or pooling, numbers that make no sense
+            (negative, not finite, not whole), or sizes that do not fit together.
     """
 
     vocabulary: int
@@ -130,6 +136,7 @@ class EncoderConfig:
     attention_dropout: float = 0.1
     classifier_dropout: float | None = None
     initializer_range: float = 0.02
+    classifier_pooling: str = "cls"
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -137,6 +144,18 @@ class EncoderConfig:
                 f"unknown model family {self.family!r}; supported: {', '.join(FAMILIES)}"
             )
         _known_activation(self.activation)
+        if self.classifier_pooling not in POOLINGS:
+            raise CheckpointError(
+                f"classifier_pooling must be {' or '.join(POOLINGS)}, got "
+                f"{shown(self.classifier_pooling)}"
+            )
+        if self.classifier_pooling == "compare" and (
+            self.family != "bert" or self.type_vocabulary < 2
+        ):
+            raise CheckpointError(
+                "classifier_pooling compare needs BERT's pooler and segments that tell two texts "
+                f"apart; got family {self.family} with {self.type_vocabulary} segments"
+            )
         for field in (
             "vocabulary",
             "hidden_dim",
@@ -177,6 +196,11 @@ class EncoderConfig:
     def max_length(self) -> int:
         """The longest sequence in tokens, special tokens included."""
         return self.max_positions - self.position_offset
+
+    @property
+    def pooled_dim(self) -> int:
+        """Numbers of a text that the pooler reads."""
+        return self.hidden_dim * (4 if self.classifier_pooling == "compare" else 1)
 
     @property
     def weights(self) -> int:
@@ -225,6 +249,7 @@ class EncoderConfig:
         else:
             fields["classifier_dropout"] = config.get("classifier_dropout")
         fields["activation"] = _known_activation(fields["activation"])
+        fields["classifier_pooling"] = config.get("classifier_pooling", "cls")
         pad_id = config.get("pad_token_id")
         fields["pad_id"] = pad_id if pad_id is not None else int(family in _ROBERTA)
         try:
@@ -241,6 +266,8 @@ class EncoderConfig:
             config[spelled["activation"]] = "gelu_new"
         if self.family == "distilbert" and self.classifier_dropout is None:
             config[spelled["classifier_dropout"]] = self.dropout
+        if self.classifier_pooling != "cls":
+            config["classifier_pooling"] = self.classifier_pooling
         return {"model_type": self.family} | config
 
     def to_json(self) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
     TransformerLayer,
+    compared,
     masked_by_bias,
     masked_by_reach,
+    mean_of_pieces,
 )
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec, Level
@@ -149,7 +151,9 @@ class Encoder(HeadedModel):
             for number in range(1, c.layers + 1)
         ]
         self.pooler = (
-            Pooler(c.hidden_dim, seed=self._seed(c.layers + 1), name="pooler", **shared)
+            Pooler(
+                c.hidden_dim, c.pooled_dim, seed=self._seed(c.layers + 1), name="pooler", **shared
+            )
             if self.has_pooler
             else None
         )
@@ -292,9 +296,10 @@ class Encoder(HeadedModel):
             if self.attention:
                 signals[f"attention/{number}"] = probabilities
         signals["hidden"] = hidden
+        states = self._states_of_text(hidden, mask, segments, exporting)
         if self.pooler is not None:
-            signals["pooled"] = self.pooler(hidden)
-        text = signals["pooled"] if self.config.family == "bert" and self.pooler else hidden[:, 0]
+            signals["pooled"] = self.pooler(states)
+        text = signals["pooled"] if self.config.family == "bert" and self.pooler else states[:, 0]
         features = {
             "word": (hidden,),
             "sequence": (text,),
@@ -305,6 +310,19 @@ class Encoder(HeadedModel):
             for signal, layer in self.head_layers.items()
         }
         return signals | self._with_heads(scores, inputs)
+
+    def _states_of_text(self, hidden: Any, mask: Any, segments: Any, exporting: bool) -> Any:
+        """What labels of texts are read from, ``[B, >= 1, D]`` or 4 D: the first of these."""
+        pooling = self.config.classifier_pooling
+        if pooling == "cls":
+            return hidden
+        real = ops.ones(ops.shape(hidden)[:2], "int32") if mask is None else mask
+        if pooling == "mean":
+            states = mean_of_pieces(hidden, real, exporting)
+        else:
+            second = ops.zeros_like(real) if segments is None else segments
+            states = compared(hidden, real, second, exporting)
+        return ops.cast(states, hidden.dtype)
 
     def body_levels(self) -> dict[str, str]:
         """``hidden/<n>``, ``hidden``, ``sentence/<n>``, ``attention/<n>``, ``pooled``.

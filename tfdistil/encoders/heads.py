@@ -14,7 +14,8 @@ class Pooler(keras.layers.Layer):
     """tanh(W h_0 + b) on the hidden state of the first token: ``[B, T, D]`` to ``[B, D]``.
 
     Args:
-        hidden_dim: of the hidden states.
+        hidden_dim: of what it gives.
+        read_dim: of what it reads; None: the same.
         initializer_range: standard deviation of fresh weights.
         seed: makes initialization reproducible.
     """
@@ -22,12 +23,14 @@ class Pooler(keras.layers.Layer):
     def __init__(
         self,
         hidden_dim: int,
+        read_dim: int | None = None,
         initializer_range: float = 0.02,
         seed: int | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.hidden_dim, self.initializer_range, self.seed = hidden_dim, initializer_range, seed
+        self.read_dim = hidden_dim if read_dim is None else read_dim
         self.dense = Dense(
             hidden_dim,
             activation="tanh",
@@ -38,7 +41,7 @@ class Pooler(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         """Create the weights; the shape of the input does not matter."""
-        self.dense.build((None, self.hidden_dim))
+        self.dense.build((None, self.read_dim))
 
     def call(self, hidden: Any) -> Any:
         """The pooled text."""
@@ -48,6 +51,7 @@ class Pooler(keras.layers.Layer):
         """Arguments of the constructor."""
         return super().get_config() | {
             "hidden_dim": self.hidden_dim,
+            "read_dim": self.read_dim,
             "initializer_range": self.initializer_range,
             "seed": self.seed,
         }

@@ -22,6 +22,7 @@ def scratch_encoder(
     *,
     pad_id: int = 0,
     dropout: float = 0.1,
+    pooling: str = "cls",
     **kwargs: Any,
 ) -> Encoder:
     """A BERT with fresh weights.
@@ -41,6 +42,7 @@ def scratch_encoder(
         seed: for weights and dropout.
         pad_id: id of the padding token.
         dropout: rate of all dropouts.
+        pooling: see `EncoderConfig.classifier_pooling`.
         **kwargs: of `Encoder`, such as ``heads``.
 
     Raises:
@@ -57,5 +59,6 @@ def scratch_encoder(
         dropout=dropout,
         attention_dropout=dropout,
         initializer_range=round(0.55 * hidden_dim**-0.5, 4),
+        classifier_pooling=pooling,
     )
     return Encoder(config, outputs, seed=seed, **kwargs)

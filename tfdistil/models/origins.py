@@ -52,6 +52,7 @@ def from_checkpoint(name: str, spec: EncoderSpec, models: Models) -> ModelRecord
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
+        pooling=spec.pooling,
         **hashed,
         seed=seed,
     )
@@ -78,6 +79,7 @@ def from_scratch(name: str, spec: EncoderSpec, models: Models) -> ModelRecord:
         attention=spec.attention,
         embedding_dropout=spec.embedding_dropout,
         head_dropout=spec.head_dropout,
+        pooling=spec.pooling or "cls",
         **hashed_arguments(name, spec, heads),
         seed=models.recipe.seed_of(name),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfdistil.tasks.base import IGNORE, Output, Prediction, Span, Task
 from tfdistil.tasks.classes import Classes, Pair
-from tfdistil.tasks.constant import constant_score
+from tfdistil.tasks.constant import chance_score, constant_score
 from tfdistil.tasks.intent_slots import IntentSlots
 from tfdistil.tasks.tags import Tags
 from tfdistil.tasks.text import Text
@@ -37,6 +37,7 @@ __all__ = [
     "Tags",
     "Task",
     "Text",
+    "chance_score",
     "constant_score",
     "describe_unknown",
     "task_from_json",

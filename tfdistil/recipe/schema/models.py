@@ -126,6 +126,12 @@ class EncoderSpec(Part):
     attention: bool = Field(
         False, description="also give attention maps, `attention/N`, for losses that read them"
     )
+    pooling: Literal["cls", "mean", "compare"] | None = Field(
+        None,
+        description="what a text's label is read from: its first piece (`cls`), as BERT's, the "
+        "`mean` of all, or for pairs `compare`, the means of both texts and how they differ; none: "
+        "as `config.json` says, `cls` from scratch",
+    )
     embedding_dropout: _DropRate | None = Field(
         None,
         description="rate after the embeddings while it is trained; none: that of "
