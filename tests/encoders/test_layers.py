@@ -15,9 +15,7 @@ from tfdistil.encoders.layers import (
     LayerNorm,
     TransformerLayer,
     activation,
-    compared,
     masked_by_bias,
-    mean_of_pieces,
 )
 
 
@@ -145,28 +143,3 @@ def test_layers_rebuild_from_their_config(layer: keras.layers.Layer) -> None:
     again.build()
     for a, b in zip(layer.weights, again.weights, strict=True):
         np.testing.assert_array_equal(ops.convert_to_numpy(a), ops.convert_to_numpy(b))
-
-
-def test_the_mean_of_pieces() -> None:
-    hidden = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
-    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0]], "int32")
-    expected = np.stack(
-        [row[: sum(real)].mean(axis=0) for row, real in zip(hidden, mask, strict=True)]
-    )
-    for exporting in (False, True):
-        found = mean_of_pieces(hidden, mask, exporting)
-        np.testing.assert_allclose(found, expected[:, None], atol=1e-6)
-
-
-def test_two_texts_compared() -> None:
-    hidden = np.random.default_rng(0).normal(size=(2, 6, 4)).astype("float32")
-    mask = np.array([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]], "int32")
-    second = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 0]], "int32")
-    u = np.stack([hidden[0, :3].mean(0), hidden[1, :2].mean(0)])
-    v = np.stack([hidden[0, 3:].mean(0), hidden[1, 2:5].mean(0)])
-    expected = np.concatenate([u, v, abs(u - v), u * v], axis=-1)[:, None]
-    for exporting in (False, True):
-        found = compared(hidden, mask, second, exporting)
-        np.testing.assert_allclose(found, expected, atol=1e-6)
-    alone = np.array(compared(hidden, mask, 0 * second))
-    np.testing.assert_array_equal(alone[..., 4:8], np.zeros((2, 1, 4)))  # no second text

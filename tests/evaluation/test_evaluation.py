@@ -6,7 +6,7 @@ import pytest
 
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError, RecipeError
-from tfdistil.evaluation.evaluate import How, errors, evaluate, evaluation_of
+from tfdistil.evaluation.evaluate import How, check_map, errors, evaluate, evaluation_of
 from tfdistil.metrics.bootstrap import Statistics, interval
 from tfdistil.tasks import Prediction, Tags, Text
 from tfdistil.tasks.classes import Pair
@@ -71,11 +71,23 @@ def test_entity_types_scored_as_one():
     assert not dropped.errors
 
 
+def test_a_label_that_the_map_takes_away_is_unknown_then():
+    gold = [Example(("a",), second=("b",), label=label) for label in ("entailment", "n")]
+    said = [Prediction(label="e"), Prediction(label="n")]
+    found = evaluation_of("model", THREE, gold, said, How(5, {"entailment": "e", "e": "E"}))
+    assert found.unknown_labels == {"class": {"e": 1}}
+    swapped = evaluation_of("model", THREE, gold[1:], said[1:], How(5, {"n": "c", "c": "n"}))
+    assert not swapped.errors
+
+
 def test_a_label_that_occurs_nowhere_is_told():
+    sets = [TWO_CLASSES[:1], TWO_CLASSES]  # neutral is in one of them alone
+    check_map(THREE, sets, {"e": "entailment", "neutral": "n"})
+    check_map(Text(), [], {})
     with pytest.raises(DataError, match="label_map has nix, which neither data nor model have"):
-        evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {"e": "entailment", "nix": "e"}))
+        check_map(THREE, sets, {"e": "entailment", "nix": "e"})
     with pytest.raises(RecipeError, match="labels, which a model of 'text' has not"):
-        evaluation_of("model", Text(), [Example(("a",))], [Prediction()], How(5, {"a": "b"}))
+        check_map(Text(), sets, {"a": "b"})
 
 
 def test_the_interval_is_that_of_a_share():

@@ -110,18 +110,18 @@ def test_int8_calibrated_without_padding_leaves_padding_out(family):
 @pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["mean", "compare"])
 def test_int8_of_a_mean_of_pieces(pooling):
-    """Its weights are looked up: whatever is calibrated, they sum to one over what is real."""
+    """Its weights have one scale for texts of all lengths, whichever calibration has seen."""
     config = EncoderConfig(
         vocabulary=30,
         hidden_dim=16,
         layers=2,
         attention_heads=2,
         intermediate_dim=24,
-        max_positions=20,
+        max_positions=128,
         initializer_range=0.3,
         classifier_pooling=pooling,
     )
-    model, time = Encoder(config, {"class": ("sequence", 3)}, seed=3), 20
+    model, time = Encoder(config, {"class": ("sequence", 3)}, seed=3), 128
     rng = np.random.default_rng(0)
 
     def rows(lengths):
@@ -130,11 +130,15 @@ def test_int8_of_a_mean_of_pieces(pooling):
         second = (np.arange(time) >= np.array(lengths)[:, None] // 2).astype(np.int32) * mask
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": second}
 
-    content = convert(model, entries_of(model, time, 4, "logits"), "int8", rows([4, 6, 9, 20] * 16))
+    content = convert(
+        model, entries_of(model, time, 4, "logits"), "int8", rows([20, 60, 113, 128] * 8)
+    )
     graph = inspect_model(content)
     assert (graph.flex, graph.custom, graph.float_operator_count) == ((), (), 0)
-    for length in (4, 7, 13, 20):
-        assert int8_drift(model, "logits", content, rows([length] * 24))["class"] < 0.1
+    # Means of few pieces are larger than those that were seen, and the range of means is cut off.
+    for length, most in ((4, 0.3), (7, 0.2), (30, 0.1), (128, 0.1)):
+        drift = int8_drift(model, "logits", content, rows([length] * 24))["class"]
+        assert drift < most
 
 
 def test_wrong_lengths_and_heads(encoder, tmp_path):

@@ -923,6 +923,19 @@ models: {teacher: {scratch: {}}, student: {hidden_dim: 7}}
         assert (stages[1].batch_size, stages[1].stop.epochs) == (7, 3)
         assert stages[1].terms == base[1].terms
 
+    def test_changes_may_share_what_they_say(self):
+        shared = {"batch_size": 7}
+        recipe = {
+            "base": "d4_2",
+            "task": "tags",
+            "data": {"train": [{"path": "a.conll"}]},
+            "models": {"teacher": {"scratch": {}}},
+            "distill": {"logits": shared, "labels": shared},
+        }
+        stages = load_recipe(recipe).distill
+        assert [stage.batch_size for stage in stages[1:]] == [7, 7]
+        assert [stage.name for stage in stages] == ["representation", "logits", "labels"]
+
     def test_items_of_items(self, tmp_path):
         own = "distill: {joint: {terms: {hidden_kl: {weight: 10}}}}\n"
         terms = self.load(tmp_path, "d2", own=own).distill[0].terms

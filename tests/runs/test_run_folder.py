@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
@@ -51,6 +52,8 @@ def test_the_recipe_of_a_run_says_where_its_data_is(tmp_path, recipe):
     assert base_of_file(own) == tmp_path
     (folder.path / "mine.yaml").write_bytes(own.read_bytes())
     assert base_of_file(folder.path / "mine.yaml") == folder.path
+    folder.remember(base="/gone")  # a run that was made elsewhere says where its files were
+    assert base_of_file(own) == Path("/gone")
 
 
 @pytest.mark.parametrize("kind", ["mixer", "pqrnn"])

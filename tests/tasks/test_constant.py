@@ -45,3 +45,13 @@ def test_chance_is_what_luck_may_add():
     assert chance_score(task, examples) == pytest.approx(35.7, abs=0.3)
     tags = [Example(WORDS, tags=row) for row in TAGGED]
     assert chance_score(TASKS["tags"].from_examples(tags), tags) == 0
+
+
+@pytest.mark.parametrize("rare", [1, 3, 50])
+def test_chance_leaves_room_for_what_is_learnt(rare):
+    """Nearly all of one label, or very few examples: an interval that ends at 100."""
+    examples = [Example(WORDS, label=label) for label in "a" * 97 + "b" * rare]
+    for some in (examples, examples[-4:], examples[94:98]):
+        task = TASKS["classes"].from_examples(examples)
+        constant = constant_score(task, some)
+        assert constant <= chance_score(task, some) <= (constant + 100) / 2

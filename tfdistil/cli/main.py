@@ -184,11 +184,12 @@ def parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--language", help="its language")
     evaluate.add_argument(
         "--label-map",
-        nargs="+",
+        action="append",
         default=[],
         type=_renaming,
         metavar="OLD=NEW",
-        help="score labels or entity types of the data and of the model as others",
+        help="score a label or entity type, of the data and of the model, as another; may be "
+        "repeated",
     )
     evaluate.add_argument("--errors", type=int, default=10, help="errors to list (default 10)")
     evaluate.add_argument("--json", action="store_true", help="write JSON")
@@ -357,6 +358,16 @@ def _renaming(text: str) -> tuple[str, str]:
     return old, new
 
 
+def _once(renamed: Sequence[tuple[str, str]]) -> dict[str, str]:
+    from tfdistil.errors import RecipeError
+
+    found = dict(renamed)
+    for old, new in renamed:
+        if found[old] != new:
+            raise RecipeError(f"--label-map {old}={new} and {old}={found[old]}: give one of them")
+    return found
+
+
 def _evaluate(arguments: argparse.Namespace) -> int:
     from tfdistil.evaluation.evaluate import evaluate, print_evaluation
 
@@ -367,7 +378,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         format=arguments.format,
         language=arguments.language,
         errors=arguments.errors,
-        label_map=dict(arguments.label_map),
+        label_map=_once(arguments.label_map),
     )
     print_evaluation(found, arguments.json)
     return 0

@@ -143,8 +143,9 @@ def load_encoder(
         _check_size(config, tensors, folder)
         if wanted and not fresh_heads:
             _check_classifiers(declared, content, config, names, folder)
+        own_pooler = "pooler.dense.weight" in names and config.pooled_dim == file_config.pooled_dim
         if pooler is None and not wanted and not mlm:
-            pooler = config.has_pooler and "pooler.dense.weight" in names
+            pooler = config.has_pooler and own_pooler
         encoder = Encoder(
             config,
             outputs,
@@ -175,9 +176,13 @@ def load_encoder(
             required |= extra
             _check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
-        has_pooler = (
-            "pooler.dense.weight" in names and encoder.config.pooled_dim == file_config.pooled_dim
-        ) or (pooled_head and encoder.pooler is not None)
+        if pooled_head and config.pooled_dim != file_config.pooled_dim:
+            raise CheckpointError(
+                f"the classifier in {folder} was trained with pooling: "
+                f"{file_config.classifier_pooling}, and {config.classifier_pooling} gives it "
+                "something else; leave pooling out, or start the classifier anew (fresh_heads)"
+            )
+        has_pooler = own_pooler or (pooled_head and encoder.pooler is not None)
         if has_pooler:
             required |= pooler_tensors(encoder)
         if (hashes := hash_tensors(encoder)).keys() & names.keys():

@@ -60,6 +60,7 @@ _REQUIRED_VALUES = {
 }
 
 POOLINGS = ("cls", "mean", "compare")
+"""See `tfdistil.encoders.pooling`."""
 
 # Less than this is lost in float32, and rows without variance are divided by 0.
 _LEAST_EPSILON = 1e-30
@@ -113,7 +114,7 @@ class EncoderConfig:
         initializer_range: standard deviation of fresh weights.
         classifier_pooling: what sequence heads (and BERT's pooler) read of a text: ``cls``, its
             first piece, ``mean``, of all pieces, or of BERT's pairs ``compare``, see
-            `tfdistil.encoders.layers.compared`. The name, and the first two, are ModernBERT's;
+            `tfdistil.encoders.pooling.compared`. The name, and the first two, are ModernBERT's;
             `transformers` reads the first piece of these families, whatever this says.
 
     Raises:
@@ -153,8 +154,8 @@ class EncoderConfig:
             self.family != "bert" or self.type_vocabulary < 2
         ):
             raise CheckpointError(
-                "classifier_pooling compare needs BERT's pooler and segments that tell two texts "
-                f"apart; got family {self.family} with {self.type_vocabulary} segments"
+                "pooling: compare needs BERT's pooler, and segments that tell two texts apart; "
+                f"got family {self.family} with {self.type_vocabulary} segments"
             )
         for field in (
             "vocabulary",
@@ -218,7 +219,7 @@ class EncoderConfig:
 
     @property
     def has_pooler(self) -> bool:
-        """Whether the family's base model has a pooler (a dense layer with tanh on token 0)."""
+        """Whether the family's base model has a pooler, a dense layer with tanh."""
         return self.family != "distilbert"
 
     @classmethod

@@ -17,11 +17,10 @@ from tfdistil.encoders.layers import (
     SEEDS_PER_LAYER,
     Embeddings,
     TransformerLayer,
-    compared,
     masked_by_bias,
     masked_by_reach,
-    mean_of_pieces,
 )
+from tfdistil.encoders.pooling import states_of_text
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec, Level
 
@@ -100,6 +99,7 @@ class Encoder(HeadedModel):
         if needs_pooler and pooler is False:
             raise ValueError("sequence heads of the bert family classify what the pooler gives")
         self.has_pooler = needs_pooler if pooler is None else pooler
+        self.reads_text = self.has_pooler or "sequence" in levels
         if self.has_pooler and not c.has_pooler:
             raise ValueError(f"the {c.family} family has no pooler")
 
@@ -296,7 +296,10 @@ class Encoder(HeadedModel):
             if self.attention:
                 signals[f"attention/{number}"] = probabilities
         signals["hidden"] = hidden
-        states = self._states_of_text(hidden, mask, segments, exporting)
+        states = hidden
+        if self.reads_text:
+            pooling = self.config.classifier_pooling
+            states = states_of_text(pooling, hidden, mask, segments, exporting)
         if self.pooler is not None:
             signals["pooled"] = self.pooler(states)
         text = signals["pooled"] if self.config.family == "bert" and self.pooler else states[:, 0]
@@ -310,19 +313,6 @@ class Encoder(HeadedModel):
             for signal, layer in self.head_layers.items()
         }
         return signals | self._with_heads(scores, inputs)
-
-    def _states_of_text(self, hidden: Any, mask: Any, segments: Any, exporting: bool) -> Any:
-        """What labels of texts are read from, ``[B, >= 1, D]`` or 4 D: the first of these."""
-        pooling = self.config.classifier_pooling
-        if pooling == "cls":
-            return hidden
-        real = ops.ones(ops.shape(hidden)[:2], "int32") if mask is None else mask
-        if pooling == "mean":
-            states = mean_of_pieces(hidden, real, exporting)
-        else:
-            second = ops.zeros_like(real) if segments is None else segments
-            states = compared(hidden, real, second, exporting)
-        return ops.cast(states, hidden.dtype)
 
     def body_levels(self) -> dict[str, str]:
         """``hidden/<n>``, ``hidden``, ``sentence/<n>``, ``attention/<n>``, ``pooled``.

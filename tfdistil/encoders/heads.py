@@ -11,7 +11,9 @@ from tfdistil.encoders.layers import Dense, LayerNorm, activation, normal
 
 
 class Pooler(keras.layers.Layer):
-    """tanh(W h_0 + b) on the hidden state of the first token: ``[B, T, D]`` to ``[B, D]``.
+    """tanh(W h_0 + b) of the first state: ``[B, T, read_dim]`` to ``[B, hidden_dim]``.
+
+    Of BERT's states that is the first piece's; other poolings give it a single one.
 
     Args:
         hidden_dim: of what it gives.

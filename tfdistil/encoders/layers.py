@@ -83,51 +83,6 @@ def masked_by_reach(attention_mask: Any) -> Masking:
     return lambda scores: (scores + (EXPORT_REACH - scores[..., :1])) * real
 
 
-def mean_of_pieces(hidden: Any, real: Any, exporting: bool = False) -> Any:
-    """The mean of some pieces' states.
-
-    Args:
-        hidden: ``[B, T, D]``.
-        real: int32 ``[B, T]``, 1 for the pieces it is taken of. A single one counts half, so that
-            the weights of the exported graph need a range of one half: no text has less than two,
-            special ones included.
-        exporting: with weights that are looked up. Their range is that of the table, whatever
-            lengths calibration sees, and a cast would be a float operator.
-
-    Returns:
-        float32 ``[B, 1, D]``.
-    """
-    count = ops.sum(real, axis=-1, keepdims=True)
-    if exporting:
-        table = 1 / np.maximum(np.arange(hidden.shape[1] + 1, dtype=np.float32), 2)
-        table[0] = 0
-        weights = gather(table, real * count)
-    else:
-        weights = ops.cast(real, "float32") / ops.maximum(ops.cast(count, "float32"), 2)
-    return ops.matmul(ops.expand_dims(weights, 1), ops.cast(hidden, "float32"))
-
-
-def compared(hidden: Any, real: Any, second: Any, exporting: bool = False) -> Any:
-    """Two texts side by side: u, v, |u - v| and u v, u and v the means of their pieces.
-
-    So InferSent compares them (Conneau et al. 2017), which reads each alone; here attention has
-    read both.
-
-    Args:
-        hidden: ``[B, T, D]``.
-        real: int32 ``[B, T]``, 1 for real pieces.
-        second: int32 ``[B, T]``, 1 for those of the second text.
-        exporting: see `mean_of_pieces`.
-
-    Returns:
-        float32 ``[B, 1, 4 D]``.
-    """
-    of_second = real * second
-    u = mean_of_pieces(hidden, real - of_second, exporting)
-    v = mean_of_pieces(hidden, of_second, exporting)
-    return ops.concatenate([u, v, ops.absolute(u - v), u * v], axis=-1)
-
-
 class LayerNorm(keras.layers.LayerNormalization):
     """Layer normalization (Ba et al. 2016) over the last axis, for int8 without a float operator.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from tfdistil.metrics.bootstrap import interval
 from tfdistil.printable import listed, one_line
 from tfdistil.runtime import Runtime
 from tfdistil.tasks import Output, Prediction, Task, describe_unknown, unknown_labels
+from tfdistil.tasks.iob2 import spans
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
 
@@ -101,8 +103,7 @@ def evaluation_of(
     """Scores of what a model of a task says of examples.
 
     Raises:
-        DataError: an example without what the task predicts, a mapped label that occurs nowhere.
-        RecipeError: a map of labels where the task has none.
+        DataError: an example without what the task predicts.
     """
     names = {output.name for output in task.outputs}
     for example in examples:
@@ -111,8 +112,8 @@ def evaluation_of(
             raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
     unknown = unknown_labels(task, examples)
     if how.label_map:
-        examples, predictions = _mapped(task, examples, predictions, how.label_map)
-        unknown = _out_of_reach(unknown_labels(task, examples), task, how.label_map)
+        examples, predictions = _mapped(examples, predictions, how.label_map)
+        unknown = _out_of_reach(task, examples, how.label_map)
     return Evaluation(
         model=model,
         examples=len(examples),
@@ -125,40 +126,53 @@ def evaluation_of(
 
 
 def _own_labels(output: Output) -> set[str]:
-    """Labels of an output, and the types of its spans."""
-    start = 0 if output.level == "sequence" else len("B-")
-    return {label[start:] for label in output.labels}
+    """Labels of an output, or the types of its spans."""
+    return {label if output.level == "sequence" else label[2:] for label in output.labels}
+
+
+def check_map(task: Task, sets: Iterable[Sequence[Example]], label_map: Mapping[str, str]) -> None:
+    """Make sure that a map of labels has something to rename.
+
+    Raises:
+        RecipeError: a task without labels.
+        DataError: a label that neither the sets nor the task have.
+    """
+    if not label_map:
+        return
+    if not task.outputs:
+        raise RecipeError(f"label_map is of labels, which a model of {task.kind!r} has not")
+    known = set().union(*map(_own_labels, task.outputs))
+    for examples in sets:
+        known.update(map_labels(examples, label_map)[1])
+    if idle := label_map.keys() - known:
+        raise DataError(f"label_map has {listed(sorted(idle))}, which neither data nor model have")
 
 
 def _mapped(
-    task: Task,
-    examples: Sequence[Example],
-    predictions: Sequence[Prediction],
-    label_map: Mapping[str, str],
+    examples: Sequence[Example], predictions: Sequence[Prediction], label_map: Mapping[str, str]
 ) -> tuple[list[Example], list[Prediction]]:
     """Examples and what is said of them, with what ``label_map`` makes of the labels of both."""
-    if not task.outputs:
-        raise RecipeError(f"label_map is of labels, which a model of {task.kind!r} has not")
-    gold, found = map_labels(examples, label_map)
-    if idle := label_map.keys() - found.keys() - set().union(*map(_own_labels, task.outputs)):
-        raise DataError(f"label_map has {listed(sorted(idle))}, which neither data nor model have")
     said = [
         replace(example, tags=prediction.tags, label=prediction.label)
         for example, prediction in zip(examples, predictions, strict=True)
     ]
+    gold, decided = (map_labels(side, label_map)[0] for side in (examples, said))
     return gold, [
         replace(prediction, tags=one.tags, label=one.label)
-        for prediction, one in zip(predictions, map_labels(said, label_map)[0], strict=True)
+        for prediction, one in zip(predictions, decided, strict=True)
     ]
 
 
-def _out_of_reach(unknown: Unknown, task: Task, label_map: Mapping[str, str]) -> Unknown:
-    """Of labels that a task has not itself, those that the map does not make of one it has."""
+def _out_of_reach(task: Task, gold: Sequence[Example], label_map: Mapping[str, str]) -> Unknown:
+    """Labels of renamed examples that no label of the task becomes, as `unknown_labels`."""
     found = {}
     for output in task.outputs:
-        reached = {label_map.get(label) for label in _own_labels(output)}
-        counts = unknown.get(output.name, {})
-        left = {label: n for label, n in counts.items() if label not in reached}
+        reached = {label_map.get(label, label) for label in _own_labels(output)}
+        if output.level == "sequence":
+            has = Counter(example.label for example in gold if example.label is not None)
+        else:
+            has = Counter(span.label for example in gold for span in spans(example.tags or ()))
+        left = {label: n for label, n in has.most_common() if label not in reached}
         found.update({output.name: left} if left else {})
     return found
 
@@ -223,7 +237,8 @@ def evaluate(
         columns: of data from memory, as in `tfdistil.run`.
         errors: how many examples that are not all right are listed.
         label_map: entity type or label to what it is scored as, in the data and in what the model
-            says: a model of three classes on data with two.
+            says, at once and not one after another: a model of three classes on data with two.
+            Labels that remain unknown are told, whatever the recipe says of them.
 
     Returns:
         By the name of the set: ``dev``, ``test`` and, where test has sentences of train,
@@ -231,7 +246,8 @@ def evaluate(
         its own names, or ``data``.
 
     Raises:
-        RecipeError: a file, and no data, or fewer than no errors.
+        RecipeError: a file, and no data, or fewer than no errors; a label map for a task without
+            labels.
         RunError: not a run folder, no such model, it is not trained yet, or without other data: the
             run's own has changed.
         DataError: data that cannot be read, or has labels that the run's recipe makes an error; a
@@ -253,6 +269,7 @@ def evaluate(
     sets = read(runtime.splitter)
     if sets is None:
         raise RecipeError("give --data: a .tflite file has no data of its own")
+    check_map(runtime.task, sets.values(), how.label_map)
     return {
         name: evaluation_of(
             what.name, runtime.task, examples, runtime_predictions(runtime, examples), how
@@ -282,9 +299,10 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict
     if sets is None:
         work = open_run(folder, labelled_only=True)
         sets = work.corpus.score_sets()
-    elif work.recipe.data.unknown_labels == "error":
+    elif work.recipe.data.unknown_labels == "error" and not how.label_map:
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)
+    check_map(work.corpus.task, sets.values(), how.label_map)
     predict = predictor_of(work, system)
     return {
         name: evaluation_of(str(system), work.corpus.task, examples, predict(examples), how)

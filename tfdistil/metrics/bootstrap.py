@@ -158,10 +158,16 @@ def interval(
 ) -> tuple[float, float]:
     """What the luck of the test sentences leaves open of one system's score: low and high.
 
-    Arguments and errors as `paired_bootstrap`.
+    Arguments as `paired_bootstrap`.
+
+    Raises:
+        DataError: no sentences.
     """
-    found = paired_bootstrap(Statistics(one.metric, 0 * one.sums), one, resamples, seed, confidence)
-    return found.low, found.high
+    if not len(one.sums):
+        raise DataError("no sentences, so there is no interval")
+    draws = one.score(_resampled_sums(one.sums, resamples, np.random.default_rng(seed)))
+    low, high = np.percentile(draws, [(100 - confidence) / 2, (100 + confidence) / 2])
+    return float(low), float(high)
 
 
 def _resampled_sums(sums: np.ndarray, resamples: int, rng: np.random.Generator) -> np.ndarray:

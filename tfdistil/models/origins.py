@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,12 +119,26 @@ def checked_heads(name: str, spec: EncoderSpec, task: Task) -> HeadKinds:
         specs = specs_of(heads, check_outputs(outputs_of(task)), vocabulary=1)
     except ValueError as error:
         raise RecipeError(f"models.{name}.heads: {error}") from None
+    _check_pooling(name, spec, task, [one.level for one in specs.values()])
     if spec.fine_tune and all(one.level == "subword" for one in specs.values()):
         raise RecipeError(
             f"models.{name}.fine_tune: none of the heads {', '.join(heads)} scores the task; add a "
             "linear one, or set fine_tune: false"
         )
     return heads
+
+
+def _check_pooling(name: str, spec: EncoderSpec, task: Task, levels: Sequence[str]) -> None:
+    if spec.pooling is not None and "sequence" not in levels:
+        raise RecipeError(
+            f"models.{name}.pooling: {spec.pooling} is for labels of whole texts, and none of its "
+            "heads gives them; leave it out"
+        )
+    if spec.pooling == "compare" and task.kind != "pair":
+        raise RecipeError(
+            f"models.{name}.pooling: compare is for pairs of texts, and the task is {task.kind}; "
+            "use mean, or leave it out"
+        )
 
 
 def hashed_arguments(name: str, spec: EncoderSpec, heads: HeadKinds) -> dict[str, Any]:

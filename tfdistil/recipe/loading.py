@@ -283,7 +283,7 @@ def _changed(
             )
     kept: list[Mapping[str, Any]] = []
     for name, item in zip(names, items, strict=True):
-        own = changes.get(name, {})
+        own = deepcopy(changes.get(name, {}))  # two may share it, where a recipe is plain data
         if isinstance(own, MutableMapping):
             _fill(own, item, f"{at}.{name}.", base)
             kept.append(own)

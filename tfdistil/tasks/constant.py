@@ -20,12 +20,14 @@ def constant_score(task: Task, examples: Sequence[Example]) -> float:
 
 
 def chance_score(task: Task, examples: Sequence[Example]) -> float:
-    """What a model that has learnt nothing may score by luck: the 95 % interval's upper end.
+    """What a model that has learnt nothing may score by luck, in percent.
 
-    Of span F1 it is 0, as the constant answer finds no span; with three classes, alike often, it is
-    36 of 1,500 examples and not 33.
+    The upper end of the 95 % interval of the constant answer, but no more than half way from its
+    score to 100: of few examples, or where nearly all have one label, that interval ends at 100.
+    Span F1 is 0, as the constant answer finds no span; accuracy on 1,500 examples of three classes,
+    each as frequent, is 36 where the constant answer has 33.
     """
     from tfdistil.metrics.bootstrap import interval
 
     _, high = interval(task.statistics(examples, task.constant(examples)))
-    return high
+    return min(high, (constant_score(task, examples) + 100) / 2)
