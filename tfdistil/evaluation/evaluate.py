@@ -110,10 +110,11 @@ def evaluation_of(
         if missing := names - task.targets(example).keys():
             lacks = listed(sorted(missing))
             raise DataError(f"{example.source}: nothing to score: no {lacks}, as the model gives")
-    unknown = unknown_labels(task, examples)
     if how.label_map:
         examples, predictions = _mapped(examples, predictions, how.label_map)
         unknown = _out_of_reach(task, examples, how.label_map)
+    else:
+        unknown = unknown_labels(task, examples)
     return Evaluation(
         model=model,
         examples=len(examples),
