@@ -87,6 +87,20 @@ def test_rare_pieces_can_be_pruned_too(make, corpus, teacher):
     np.testing.assert_array_equal(often.model.word_embeddings, table_of(teacher, often))
 
 
+def test_a_number_of_pieces_can_be_kept(make, teacher):
+    both = f"{{dim: {WIDTH}, init: teacher}}"
+    pruned = make(both)
+    number = pruned.facts["pieces"] - 60  # of which unused characters are some
+    some = make(both, f", max_pieces: {number}")
+    assert some.facts["pieces"] == number
+    np.testing.assert_array_equal(some.model.word_embeddings, table_of(teacher, some))
+
+
+def test_fewer_pieces_than_characters_are_refused(make):
+    with pytest.raises(RecipeError, match=r"max_pieces: the text has characters of \d+ pieces"):
+        make("{dim: 4}", ", max_pieces: 5")
+
+
 @pytest.mark.parametrize("other", [", prune_vocabulary: false", ", tokenizer: {vocabulary: 200}"])
 def test_rare_pieces_of_what_is_not_pruned_are_refused(make, other):
     with pytest.raises(RecipeError, match="needs prune_vocabulary: true, and no tokenizer"):
@@ -214,9 +228,10 @@ def test_what_a_student_cannot_begin_as(other):
         recipe(f"{{from: {other}}}")
 
 
-def test_rare_pieces_of_what_reads_none_are_refused(corpus, teacher, tmp_path):
-    spec = recipe("{kind: pqrnn, min_sentences: 3}")
-    with pytest.raises(RecipeError, match="min_sentences is of students that read word pieces"):
+@pytest.mark.parametrize("key", ["min_sentences", "max_pieces"])
+def test_rare_pieces_of_what_reads_none_are_refused(key, corpus, teacher, tmp_path):
+    spec = recipe(f"{{kind: pqrnn, {key}: 3}}")
+    with pytest.raises(RecipeError, match=f"{key} is of students that read word pieces"):
         Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]
 
 

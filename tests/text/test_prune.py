@@ -9,7 +9,12 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from tfdistil.errors import CheckpointError
-from tfdistil.text.prune import characters, occurring_pieces, prune_tokenizer
+from tfdistil.text.prune import (
+    characters,
+    most_frequent_pieces,
+    occurring_pieces,
+    prune_tokenizer,
+)
 from tfdistil.text.subwords import SubwordFeaturizer
 
 SEEN = ["the", "lamp", "in", "the", "kitchen", "is", "on"]
@@ -99,6 +104,62 @@ def test_single_characters_stay_where_they_are_seen(tokenizer):
     if json.loads(tokenizer.to_str())["model"]["type"] != "BPE":
         assert singles <= seen | {"▁"}
         assert len(old) < len(of_all)
+
+
+OFTEN = [SEEN, ["the", "the", "lamp"], ["lamp"]]
+
+
+def most_frequent(tokenizer: Tokenizer, number: int, least: int = 1) -> tuple[Tokenizer, set[int]]:
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 32)
+    pruned, old = prune_tokenizer(
+        tokenizer, *most_frequent_pieces(featurizer, OFTEN, number, least)
+    )
+    return pruned, {*old.tolist()}
+
+
+def fewest(tokenizer: Tokenizer) -> int:
+    """How many pieces the special ones and the characters are."""
+    featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 32)
+    seen = characters(tokenizer, SEEN)
+    return len(prune_tokenizer(tokenizer, {*featurizer.special_ids()}, seen)[1])
+
+
+def test_so_many_of_the_most_frequent_pieces_stay(tokenizer):
+    least = fewest(tokenizer)
+    before: set[int] = set()
+    for number in range(least, least + len(occurring(tokenizer, SEEN)) + 1):
+        pruned, old = most_frequent(tokenizer, number)
+        assert pruned.get_vocab_size() == len(old)
+        if json.loads(tokenizer.to_str())["model"]["type"] != "BPE":  # which keeps parts of pieces
+            assert len(old) <= number
+        assert before <= old
+        before = old
+    assert tokens(pruned, SEEN) == tokens(tokenizer, SEEN)
+    assert occurring(tokenizer, SEEN) <= old
+
+
+def test_a_piece_of_more_sentences_stays_before_one_of_fewer(tokenizer):
+    """`lamp` is in three sentences, `the` in two (three times), all others in one."""
+    lamp, both = (occurring(tokenizer, words) for words in (["lamp"], ["the", "lamp"]))
+    _, least = most_frequent(tokenizer, fewest(tokenizer))
+    first = [
+        most_frequent(tokenizer, fewest(tokenizer) + more)[1] for more in range(1, 1 + len(both))
+    ]
+    assert lamp - least <= first[max(0, len(lamp - least) - 1)]
+    assert both <= first[-1]
+
+
+def test_rare_pieces_go_whatever_the_number(tokenizer):
+    _, all_of_two = most_frequent(tokenizer, 10_000, least=2)
+    assert occurring(tokenizer, ["the", "lamp"]) <= all_of_two
+    _, everything = most_frequent(tokenizer, 10_000)
+    assert all_of_two < everything
+
+
+def test_characters_need_a_number_of_pieces(tokenizer):
+    most_frequent(tokenizer, fewest(tokenizer))
+    with pytest.raises(ValueError, match=f"characters of {fewest(tokenizer):,} pieces"):
+        most_frequent(tokenizer, fewest(tokenizer) - 1)
 
 
 def test_all_pieces_kept_is_the_same_tokenizer(tokenizer):

@@ -32,7 +32,7 @@ from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
-from tfdistil.text.prune import occurring_pieces, prune_tokenizer
+from tfdistil.text.prune import most_frequent_pieces, occurring_pieces, prune_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -100,9 +100,7 @@ def piece_inputs(
         vectors = vectors_of_pieces(vectors, tokenizer, own)
         kept, names = own, {}
     elif spec.prune_vocabulary:
-        needed = occurring_pieces(featurizer, sentences(*read), spec.min_sentences)
-        needed |= {*featurizer.special_ids()}
-        kept, old = prune_tokenizer(tokenizer, needed)
+        kept, old = _pruned(spec, featurizer, sentences(*read))
         vectors = vectors[old]
     else:
         kept = tokenizer
@@ -125,6 +123,20 @@ def piece_inputs(
     projection = projection_of(spec.hashing)
     both = HashedSubwordFeaturizer(own_featurizer, projection)
     return StudentInputs(both, arguments | features_of(projection), table, facts)
+
+
+def _pruned(
+    spec: StudentSpec, featurizer: SubwordFeaturizer, text: Iterable[tuple[str, ...]]
+) -> tuple[Tokenizer, np.ndarray]:
+    """The tokenizer with the pieces that a text needs, and their old ids."""
+    if spec.max_pieces is None:
+        needed = occurring_pieces(featurizer, text, spec.min_sentences)
+        return prune_tokenizer(featurizer.tokenizer, needed | {*featurizer.special_ids()})
+    try:
+        often, seen = most_frequent_pieces(featurizer, text, spec.max_pieces, spec.min_sentences)
+    except ValueError as error:
+        raise ValueError(f"max_pieces: {error}") from None
+    return prune_tokenizer(featurizer.tokenizer, often, seen)
 
 
 def _table(
@@ -172,8 +184,8 @@ def projection_inputs(
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
-    if spec.min_sentences > 1:
-        raise ValueError("min_sentences is of students that read word pieces")
+    if spec.drops_pieces:
+        raise ValueError(f"{spec.drops_pieces} is of students that read word pieces")
     projection = projection_of(spec.hashing)
     return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), features_of(projection))
 

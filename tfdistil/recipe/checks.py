@@ -193,13 +193,13 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
                 *("distill", number, key),
             )
     student = recipe.root_spec(stage.student)
-    own = isinstance(student, StudentSpec) and student.min_sentences > 1
-    if own and stage.teacher is not None and recipe.task.continuation:
+    dropping = student.drops_pieces if isinstance(student, StudentSpec) else None
+    if dropping and stage.teacher is not None and recipe.task.continuation:
         raise MisplacedError(
-            f"models.{stage.student}.min_sentences drops pieces that the teacher reads, and with "
+            f"models.{stage.student}.{dropping} drops pieces that the teacher reads, and with "
             "task.continuation: true models are compared piece by piece; leave it out, or set "
             "continuation: false, which compares them word by word",
-            *("models", stage.student, "min_sentences"),
+            *("models", stage.student, dropping),
         )
     if stage.teacher == stage.student:
         raise MisplacedError(

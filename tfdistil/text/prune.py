@@ -23,14 +23,59 @@ def occurring_pieces(
     featurizer: SubwordFeaturizer, sentences: Iterable[Sequence[str]], least: int = 1
 ) -> set[int]:
     """Ids of the pieces that at least so many of the sentences' words are made of."""
-    counts: Counter[int] = Counter()
     read = [*sentences]
-    known = featurizer.pieces(chain.from_iterable(read))  # may hold other words too
     if least == 1:  # needs no counts, and sentences have words in common
-        return {piece for word in {*chain.from_iterable(read)} for piece in known[word]}
+        every = {*chain.from_iterable(read)}
+        known = featurizer.pieces(every)  # may hold other words too
+        return {piece for word in every for piece in known[word]}
+    counts = _sentences_of_pieces(featurizer, read)
+    return {piece for piece, count in counts.items() if count >= least}
+
+
+def most_frequent_pieces(
+    featurizer: SubwordFeaturizer, sentences: Iterable[Sequence[str]], number: int, least: int = 1
+) -> tuple[set[int], set[str]]:
+    """What `prune_tokenizer` needs to keep the pieces that most sentences have.
+
+    Args:
+        featurizer: whose pieces.
+        sentences: lists of words.
+        number: of pieces to keep, the special ones and single characters counted. A byte-pair
+            vocabulary may need more, to merge them from.
+        least: number of sentences that a piece is in, or goes.
+
+    Returns:
+        Ids, and the characters that occur. Of pieces in equally many sentences those of the lower
+        ids stay.
+
+    Raises:
+        ValueError: the characters and special pieces are more than that.
+    """
+    read = [*sentences]
+    tokenizer = featurizer.tokenizer
+    seen = characters(tokenizer, chain.from_iterable(read))
+    kept = {*featurizer.special_ids()}
+    always = {*prune_tokenizer(tokenizer, kept, seen)[1].tolist()}
+    if len(always) > number:
+        raise ValueError(
+            f"the text has characters of {len(always):,} pieces, with the special ones, "
+            f"which is more than {number:,}"
+        )
+    counts = _sentences_of_pieces(featurizer, read)
+    often = sorted(
+        (-count, piece) for piece, count in counts.items() if count >= least and piece not in always
+    )
+    return kept | {piece for _, piece in often[: number - len(always)]}, seen
+
+
+def _sentences_of_pieces(
+    featurizer: SubwordFeaturizer, read: Sequence[Sequence[str]]
+) -> Counter[int]:
+    known = featurizer.pieces(chain.from_iterable(read))  # may hold other words too
+    counts: Counter[int] = Counter()
     for words in read:
         counts.update({piece for word in words for piece in known[word]})
-    return {piece for piece, count in counts.items() if count >= least}
+    return counts
 
 
 def characters(tokenizer: Tokenizer, words: Iterable[str]) -> set[str]:

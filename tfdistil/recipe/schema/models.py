@@ -199,6 +199,11 @@ class StudentSpec(OpenPart):
         description="of `prune_vocabulary`: drop what fewer of their sentences have, but for "
         "single characters and special pieces",
     )
+    max_pieces: Size | None = Field(
+        None,
+        description="of `prune_vocabulary`: keep so many at most, those that most of their "
+        "sentences have, and of single characters those that occur; none: no limit",
+    )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
     projection: bool = Field(False, description="projection to the teacher's width")
@@ -219,12 +224,19 @@ class StudentSpec(OpenPart):
             raise ValueError("projection_activation: linear needs projection: true")
         if self.head_input == "projection" and not self.projection:
             raise ValueError("head_input: projection needs projection: true")
-        if self.min_sentences > 1 and (self.tokenizer or not self.prune_vocabulary):
+        if self.drops_pieces and (self.tokenizer or not self.prune_vocabulary):
             raise ValueError(
-                "min_sentences says which of the teacher's pieces prune_vocabulary keeps: it needs "
-                "prune_vocabulary: true, and no tokenizer"
+                f"{self.drops_pieces} says which of the teacher's pieces prune_vocabulary keeps: "
+                "it needs prune_vocabulary: true, and no tokenizer"
             )
         return self
+
+    @property
+    def drops_pieces(self) -> str | None:
+        """The key by which pieces that occur are left out; None: none are."""
+        if self.max_pieces is not None:
+            return "max_pieces"
+        return "min_sentences" if self.min_sentences > 1 else None
 
     @property
     def origin(self) -> str:
