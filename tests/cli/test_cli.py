@@ -302,7 +302,8 @@ def test_init_without_a_size_takes_what_is_best_in_the_task(task, data, tmp_path
         ([], "crf_nll"),
         (["--student", "bilstm"], "crf_nll"),
         (["--head", "linear"], "cross_entropy"),
-        (["--size", "small"], "cross_entropy"),
+        (["--size", "small"], "crf_nll"),
+        (["--size", "tiny"], "cross_entropy"),
     ],
 )
 def test_init_for_entities_writes_the_head_that_was_better(more, loss, data, tmp_path, monkeypatch):
@@ -313,8 +314,13 @@ def test_init_for_entities_writes_the_head_that_was_better(more, loss, data, tmp
     assert recipe.distill[0].terms[0].loss == loss
 
 
-@pytest.mark.parametrize(("size", "shipped"), [("tiny", "pqrnn_small"), ("small", "pqrnn_medium")])
-@pytest.mark.parametrize("task", FILES)
+@pytest.mark.parametrize(
+    ("task", "size", "shipped"),
+    [
+        *((task, "tiny", "pqrnn_small") for task in FILES),
+        *((task, "small", "pqrnn_medium") for task in FILES if task != "tags"),
+    ],
+)
 def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypatch, capsys):
     """All that the shipped recipe of that size has, and no other student beside it."""
     monkeypatch.chdir(tmp_path)
@@ -334,7 +340,42 @@ def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypat
     assert "not allowed with argument --size" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("student", ["bilstm", "mixer", "pqrnn"])
+@pytest.mark.parametrize(
+    ("size", "width", "columns", "codes"),
+    [
+        ("small", 384, 192, 24),
+        ("small", 100, 96, 12),
+        ("medium", 768, 384, 96),
+        ("medium", 130, 128, 32),
+        ("medium", None, 384, 96),
+    ],
+)
+def test_init_for_entities_writes_codes(
+    size, width, columns, codes, data, tmp_path, monkeypatch, capsys
+):
+    """As many columns as the teacher's table has, which codes must divide."""
+    monkeypatch.chdir(tmp_path)
+    teacher = tmp_path / "teacher"
+    teacher.mkdir()
+    config = {"hidden_size": width} if width is not None else {}
+    (teacher / "config.json").write_text(json.dumps(config))
+    arguments = ["--task", "tags", "--train", str(data / FILES["tags"][0]), "new.yaml"]
+    assert main(["init", "--size", size, "--teacher", "teacher", *arguments]) == 0
+    student = load_recipe("new.yaml").models["student"]
+    assert (student.embedding.dim, student.options["embedding_codes"]) == (columns, codes)
+    assert student.max_pieces is not None
+    assert student.options["hashed_dim"] == 64
+
+
+def test_init_for_a_teacher_without_a_config(data, tmp_path, monkeypatch):
+    """What is wrong with the folder is said where it is read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "teacher").mkdir()
+    arguments = ["--task", "tags", "--train", str(data / FILES["tags"][0]), "new.yaml"]
+    assert main(["init", "--teacher", "teacher", *arguments]) == 0
+
+
+@pytest.mark.parametrize("student", ["bilstm", "bilstm_codes", "mixer", "pqrnn"])
 @pytest.mark.parametrize("task", ["tags", "intent_slots"])
 def test_init_with_crf_heads(task, student, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

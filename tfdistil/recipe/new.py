@@ -11,12 +11,13 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from tfdistil.errors import RecipeError
+from tfdistil.errors import CheckpointError, RecipeError
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.new_data import dev_share, find_data
 from tfdistil.recipe.new_heads import with_crf
 from tfdistil.recipe.new_students import STUDENTS
 from tfdistil.recipe.schema.tuning import FineTuneSpec
+from tfdistil.text.checkpoint_files import read_json
 
 TEACHER = "bert-base-multilingual-cased"
 COMMENTS = {
@@ -74,8 +75,9 @@ def new_recipe(
     sentences = len(found["train"].examples)
     if dev is None:
         data["dev_fraction"] = dev_share(found["train"])
-    checkpoint = Path(teacher)
+    checkpoint, width = Path(teacher), None
     if checkpoint.is_dir():
+        width = _width_of(checkpoint)
         teacher = os.path.relpath(checkpoint.resolve(), folder)
     elif teacher.startswith((".", "/", "~")):
         raise RecipeError(f"--teacher {teacher}: there is no such folder")
@@ -94,7 +96,7 @@ def new_recipe(
             "checkpoint": teacher,
             "fine_tune": tuning.model_dump(include={"learning_rate", "updates", "patience"}),
         },
-        **STUDENTS[student].models(task),
+        **STUDENTS[student].models(task, width),
     }
     stages = STUDENTS[student].stages(pool, sentences)
     if head == "crf" or (head is None and task in STUDENTS[student].crf_in):
@@ -120,3 +122,13 @@ def new_recipe(
     text = stream_out.getvalue()
     parse_recipe(YAML().load(text), str(out))
     return text
+
+
+def _width_of(checkpoint: Path) -> int | None:
+    """The width of a checkpoint's word vectors; None of a folder that `tfdistil run` will refuse."""
+    try:
+        content = read_json(checkpoint / "config.json")
+    except CheckpointError:
+        return None
+    width = content.get("hidden_size", content.get("dim"))  # the latter of DistilBERT
+    return width if isinstance(width, int) and width > 0 else None

@@ -21,22 +21,26 @@ FEWEST_UPDATES = 2000
 class Student:
     """What a student adds to a recipe: its models and stages, and what the comments say of them.
 
-    Its head is a CRF in tasks where that has been measured to be better.
+    Its models depend on the task and the width of the teacher, None where that is not known. Its
+    head is a CRF in tasks where that has been measured to be better.
     """
 
-    models: Callable[[str], dict[str, Any]]
+    models: Callable[[str, int | None], dict[str, Any]]
     stages: Callable[[list[str], int], list[dict[str, Any]]]
     comments: Mapping[str, str]
     crf_in: frozenset[str] = frozenset()
 
 
-def _bilstm(task: str) -> dict[str, Any]:
+def _bilstm(
+    task: str, width: int | None, columns: int = 128, hidden: int = 200, **keys: Any
+) -> dict[str, Any]:
     student: dict[str, Any] = {
         "kind": "bilstm",
-        "hidden_dim": 200,
+        "hidden_dim": hidden,
         "prune_vocabulary": True,
-        "embedding": {"dim": 128, "init": "svd"},
+        "embedding": {"dim": min(columns, width or columns), "init": "svd"},
         "dropout": 0.2,
+        **keys,
     }
     if task == "tags":  # names have capitals: 3 points on UNER English (docs/pqrnn.md)
         student |= {
@@ -44,6 +48,15 @@ def _bilstm(task: str) -> dict[str, Any]:
             "hashing": {"families": {"affix16": 256, "ngram": 256}, "capitalization": True},
         }
     return {"student": student}
+
+
+def _coded(
+    task: str, width: int | None, columns: int, hidden: int, share: int, pieces: int
+) -> dict[str, Any]:
+    """A BiLSTM whose pieces have a byte for so many columns."""
+    columns = min(columns, width or columns) // share * share
+    codes = {"embedding_codes": columns // share, "max_pieces": pieces}
+    return _bilstm(task, None, columns, hidden, **codes)
 
 
 def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
@@ -72,8 +85,8 @@ def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
     ]
 
 
-def _shipped_models(base: str, task: str) -> dict[str, Any]:
-    del task
+def _shipped_models(base: str, task: str, width: int | None) -> dict[str, Any]:
+    del task, width
     return {**_shipped(base)["models"]}
 
 
@@ -111,6 +124,22 @@ def _drawn(pool: list[str]) -> str | list[str]:
     return [*pool] if pool[1:] else pool[0]
 
 
+def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
+    return Student(
+        partial(_coded, columns=columns, hidden=hidden, share=share, pieces=pieces),
+        _one_stage,
+        {
+            "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
+            "columns;\nmax_pieces keeps the most frequent ones, so that the file has one size\n"
+            "(docs/word_tables.md); hashed_dim, for tags: capitals and endings of whole words,\n"
+            "which an uncased vocabulary hides",
+            "distill": _TABLE_STAYS,
+        },
+        frozenset({"intent_slots"}),
+    )
+
+
+_TABLE_STAYS = "groups leaves the embeddings out: they stay the teacher's"
 _PQRNN = "a pqrnn hashes words and has no vocabulary: {} (docs/pqrnn.md)"
 _THREE_STAGES = (
     "first in float, then rounding as the file will, at last with\n"
@@ -124,10 +153,12 @@ STUDENTS = {
             "models": "prune_vocabulary keeps only the pieces that train and transfer need: a "
             "smaller file,\nfor half a point to a point on words that are in neither; hashed_dim, "
             "for tags:\ncapitals and endings of whole words, which an uncased vocabulary hides",
-            "distill": "groups leaves the embeddings out: they stay the teacher's",
+            "distill": _TABLE_STAYS,
         },
         frozenset({"intent_slots"}),  # 2 points of exact match on SNIPS (docs/crf.md)
     ),
+    "bilstm_codes": _codes(columns=384, hidden=200, share=4, pieces=20_000),
+    "bilstm_codes_small": _codes(columns=192, hidden=104, share=8, pieces=11_000),
     "mixer": _hashing(
         "mixer",
         "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
@@ -143,8 +174,10 @@ STUDENTS = {
     "pqrnn_small": _hashing("pqrnn_small", _PQRNN.format("half a megabyte"), _THREE_STAGES),
 }
 
-HEADS = {
-    ("tags", "bilstm"): "crf",  # 2 points of span F1 on UNER, 4 without a teacher (docs/crf.md)
+HEADS = {  # 2 points of span F1 on UNER, 4 without a teacher (docs/crf.md)
+    ("tags", "bilstm"): "crf",
+    ("tags", "bilstm_codes"): "crf",
+    ("tags", "bilstm_codes_small"): "crf",
 }
 """Task and student to the head that the command writes where none is asked for; others have that of
 `new_recipe`."""
@@ -152,7 +185,8 @@ HEADS = {
 _HASHED = {"tiny": "pqrnn_small", "small": "pqrnn_medium"}
 _PIECES = _HASHED | {"medium": "bilstm"}
 SIZES: dict[str, dict[str, str]] = {
-    "tags": _PIECES,
+    # docs/results/uner_en.md; hashed words alone lose to a CRF on affixes and shapes
+    "tags": {"tiny": "pqrnn_small", "small": "bilstm_codes_small", "medium": "bilstm_codes"},
     "intent_slots": _HASHED | {"medium": "pqrnn"},  # docs/results/pqrnn_snips.md
     "classes": _PIECES,
     "pair": _PIECES,
