@@ -125,7 +125,7 @@ def new_recipe(
 
 
 def _width_of(checkpoint: Path) -> int | None:
-    """The width of a checkpoint's word vectors; None of a folder that `tfdistil run` will refuse."""
+    """The width of a checkpoint's word vectors, None where `tfdistil run` will refuse it."""
     try:
         content = read_json(checkpoint / "config.json")
     except CheckpointError:
