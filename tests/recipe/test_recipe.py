@@ -710,6 +710,14 @@ def test_an_override_fills_in_what_is_null():
     assert tree == {"data": {"low_resource": {"samples": 7}}}
 
 
+def test_null_takes_an_item_of_a_list_away():
+    tree = {"distill": [{"name": "a", "terms": [{"loss": "x"}, {"loss": "y"}]}, {"name": "b"}]}
+    override(tree, ["distill.b=null", "distill.a.terms.0=null"])
+    assert tree == {"distill": [{"name": "a", "terms": [{"loss": "y"}]}]}
+    with pytest.raises(RecipeError, match="no 'b' here"):
+        override(tree, ["distill.b=null"])
+
+
 def test_overrides_lead_through_names_and_numbers(write):
     recipe = load_recipe(
         write(LINES),

@@ -30,7 +30,7 @@ A recipe is a YAML file with everything a run depends on. This page is made from
 - An unknown key or a value of the wrong kind is an error that names the file and the line.
 - `--set KEY=VALUE` overrides a key on the command line. Keys are joined by dots; stages are
   addressed by their name, sources by their path, terms by their loss, all by their index too:
-  `--set distill.joint.stop.epochs=3`.
+  `--set distill.joint.stop.epochs=3`; null takes one away.
 - `base: NAME` fills in what the file leaves out, key by key. `base: d4_2` with your `task`, `data`
   and `models.teacher` is a whole recipe. A list replaces that of the base; a mapping in its place
   changes the items that it names and leaves the others: `distill: {joint: {stop: {epochs: 3}}}`.

@@ -98,7 +98,9 @@ def _unshare(node: Any, seen: set[int]) -> None:
 
 
 def override(tree: Any, assignments: Sequence[str]) -> None:
-    """Apply ``a.b.c=value`` assignments to a tree in place; list items are addressed by ``name``.
+    """Apply ``a.b.c=value`` assignments to a tree in place.
+
+    Items of lists are addressed by name or number; ``null`` takes one away.
 
     Raises:
         RecipeError: an assignment without ``=``, a value that is no YAML, or a path that leads
@@ -117,6 +119,9 @@ def override(tree: Any, assignments: Sequence[str]) -> None:
             last, rest = _next_key(node, rest)
         if isinstance(node, list):
             last = node.index(_step(node, last, assignment))
+            if value is None:  # as in a recipe with a base
+                del node[last]
+                continue
         elif not isinstance(node, MutableMapping):
             raise RecipeError(f"--set {assignment}: {last!r} leads into a plain value")
         node[last] = value
