@@ -10,6 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from tfdistil.recipe.loading import find_recipe, inherit
+from tfdistil.recipe.new_heads import OUTPUTS
 
 BATCH = 64
 PASSES = 10
@@ -31,32 +32,36 @@ class Student:
     crf_in: frozenset[str] = frozenset()
 
 
-def _bilstm(
-    task: str, width: int | None, columns: int = 128, hidden: int = 200, **keys: Any
-) -> dict[str, Any]:
-    student: dict[str, Any] = {
-        "kind": "bilstm",
-        "hidden_dim": hidden,
-        "prune_vocabulary": True,
-        "embedding": {"dim": min(columns, width or columns), "init": "svd"},
-        "dropout": 0.2,
-        **keys,
-    }
-    if task == "tags":  # names have capitals: 3 points on UNER English (docs/pqrnn.md)
-        student |= {
-            "hashed_dim": 64,
-            "hashing": {"families": {"affix16": 256, "ngram": 256}, "capitalization": True},
-        }
-    return {"student": student}
+def _bilstm(task: str, width: int | None) -> dict[str, Any]:
+    # Names have capitals: 3 points on UNER English (docs/pqrnn.md).
+    return _reading_pieces(min(128, width or 128), 200, task == "tags")
 
 
 def _coded(
     task: str, width: int | None, columns: int, hidden: int, share: int, pieces: int
 ) -> dict[str, Any]:
-    """A BiLSTM whose pieces have a byte for so many columns."""
-    columns = min(columns, width or columns) // share * share
-    codes = {"embedding_codes": columns // share, "max_pieces": pieces}
-    return _bilstm(task, None, columns, hidden, **codes)
+    """A BiLSTM whose word pieces have a byte for ``share`` columns, as many as the teacher has."""
+    codes = max(1, min(columns, width or columns) // share)
+    return _reading_pieces(
+        codes * share, hidden, task in OUTPUTS, embedding_codes=codes, max_pieces=pieces
+    )
+
+
+def _reading_pieces(columns: int, hidden: int, hashes: bool, **keys: Any) -> dict[str, Any]:
+    student: dict[str, Any] = {
+        "kind": "bilstm",
+        "hidden_dim": hidden,
+        "prune_vocabulary": True,
+        "embedding": {"dim": columns, "init": "svd"},
+        "dropout": 0.2,
+        **keys,
+    }
+    if hashes:
+        student |= {
+            "hashed_dim": 64,
+            "hashing": {"families": {"affix16": 256, "ngram": 256}, "capitalization": True},
+        }
+    return {"student": student}
 
 
 def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
