@@ -292,8 +292,9 @@ def test_init_without_a_size_takes_what_is_best_in_the_task(task, data, tmp_path
     monkeypatch.chdir(tmp_path)
     train = str(data / FILES[task][0])
     assert main(["init", "--task", task, "--train", train, "new.yaml"]) == 0
-    kind = {"intent_slots": "pqrnn"}.get(task, "bilstm")
-    assert load_recipe("new.yaml").root_spec("student").kind == kind
+    student = load_recipe("new.yaml").root_spec("student")
+    assert student.kind == "bilstm"
+    assert ("embedding_codes" in student.options) == (task in ("tags", "intent_slots"))
 
 
 @pytest.mark.parametrize(
@@ -318,7 +319,8 @@ def test_init_for_entities_writes_the_head_that_was_better(more, loss, data, tmp
     ("task", "size", "shipped"),
     [
         *((task, "tiny", "pqrnn_small") for task in FILES),
-        *((task, "small", "pqrnn_medium") for task in FILES if task != "tags"),
+        ("classes", "small", "pqrnn_medium"),
+        ("pair", "small", "pqrnn_medium"),
     ],
 )
 def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypatch, capsys):
@@ -340,6 +342,7 @@ def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypat
     assert "not allowed with argument --size" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("task", ["tags", "intent_slots"])
 @pytest.mark.parametrize(
     ("size", "width", "columns", "codes"),
     [
@@ -350,8 +353,8 @@ def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypat
         ("medium", None, 384, 96),
     ],
 )
-def test_init_for_entities_writes_codes(
-    size, width, columns, codes, data, tmp_path, monkeypatch, capsys
+def test_init_writes_codes_where_words_are_labelled(
+    task, size, width, columns, codes, data, tmp_path, monkeypatch
 ):
     """As many columns as the teacher's table has, which codes must divide."""
     monkeypatch.chdir(tmp_path)
@@ -359,12 +362,13 @@ def test_init_for_entities_writes_codes(
     teacher.mkdir()
     config = {"hidden_size": width} if width is not None else {}
     (teacher / "config.json").write_text(json.dumps(config))
-    arguments = ["--task", "tags", "--train", str(data / FILES["tags"][0]), "new.yaml"]
+    arguments = ["--task", task, "--train", str(data / FILES[task][0]), "new.yaml"]
     assert main(["init", "--size", size, "--teacher", "teacher", *arguments]) == 0
     student = load_recipe("new.yaml").models["student"]
     assert (student.embedding.dim, student.options["embedding_codes"]) == (columns, codes)
     assert student.max_pieces is not None
     assert student.options["hashed_dim"] == 64
+    assert next(iter(student.heads.values())).kind == "crf"
 
 
 def test_init_for_a_teacher_without_a_config(data, tmp_path, monkeypatch):

@@ -219,14 +219,18 @@ def test_epsilon_is_added_to_the_root_of_the_second_moment():
     np.testing.assert_allclose(moved, expected, rtol=1e-4, atol=1e-9)
 
 
-def test_a_part_of_a_group_at_rate_0_stays():
-    spec = OptimizerSpec(learning_rate=0.1, schedule="constant", rates={"part": 0.0})
-    first, second = groups((2,), (2,))
+@pytest.mark.parametrize("decay", [0.0, 0.01])
+@pytest.mark.parametrize("shape", [(2,), (2, 3)])
+def test_a_part_of_a_group_at_rate_0_stays(shape, decay):
+    spec = OptimizerSpec(
+        learning_rate=0.1, schedule="constant", rates={"part": 0.0}, weight_decay=decay
+    )
+    first, second = groups(shape, shape)
     both = ("both", [*first[1], *second[1]])
     parts = [("part", second[1])]
     weights, before = both[1], [np.array(weight) for weight in both[1]]
     optimizer = make_optimizer(spec, STEPS, [both], parts=parts)
     optimizer.build(weights)
-    optimizer.apply([keras.ops.ones(2)] * 2, weights)
+    optimizer.apply([keras.ops.ones(shape)] * 2, weights)
     assert (np.array(weights[0]) != before[0]).all()
     np.testing.assert_array_equal(weights[1], before[1])

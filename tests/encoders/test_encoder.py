@@ -93,6 +93,21 @@ def test_neither_padding_nor_neighbours_change_a_text(
             np.testing.assert_allclose(value[0], other, atol=1e-5, err_msg=name)
 
 
+def test_padding_changes_no_comparison_of_two_texts() -> None:
+    encoder = _encoder("bert", "compare")
+    ids = np.random.default_rng(2).integers(5, 23, (1, 7)).astype("int32")
+    second = np.array([[0, 0, 0, 1, 1, 1, 1]], "int32")
+    for length in (2, 3, 5, 7):
+        cut = {"input_ids": ids[:, :length], "token_type_ids": second[:, :length]}
+        alone = numpy(encoder(cut))["logits/intent"]
+        padded = {
+            "input_ids": ids,
+            "attention_mask": (np.arange(7) < length).astype("int32")[None],
+            "token_type_ids": second,
+        }
+        np.testing.assert_allclose(numpy(encoder(padded))["logits/intent"], alone, atol=1e-5)
+
+
 _ENCODERS: dict[tuple[str, str], Encoder] = {}
 
 

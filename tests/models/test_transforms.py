@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ruamel.yaml import YAML
+from safetensors import safe_open
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram
 from tokenizers.pre_tokenizers import Metaspace
@@ -19,7 +20,7 @@ from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
 from tfdistil.models.masked_language import with_mlm_head
-from tfdistil.models.record import load_model, save_model
+from tfdistil.models.record import load_model, save_checkpoint, save_model
 from tfdistil.models.transforms import TRANSFORMS, apply_transform, transform
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.models import StudentSpec
@@ -416,12 +417,13 @@ def test_rates_of_dropout_stay_with_an_encoder(tmp_path):
         assert (record.model.embedding_dropout, record.model.head_dropout) == (0.5, 0.25)
 
 
-def test_lines_of_a_corpus_are_counted_whole_and_as_they_stand(tmp_path):
-    """A piece at the end of a line far longer than a row counts, and one inside of a written word.
+PIECES = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "▁", *"abcdefz,"]
+PIECES += ["▁ab", "cd", "▁cd", "▁ef", "▁zz", "▁,", "ab"]
 
-    A comma is a word of its own to the splitter and none to a Unigram tokenizer, which begins words
-    with a mark where there is a space.
-    """
+
+@pytest.fixture
+def of_unigram(tmp_path):
+    """An encoder of SentencePiece's kind of pieces, and a corpus of four lines."""
     lines = ["ab " * 60 + "zz", "ab,cd ab", "cd ef", "ab,cd"]
     (tmp_path / "text.txt").write_text("\n".join(lines) + "\n", "utf-8")
     tree = YAML().load(RECIPE.replace("OTHER", "{from: teacher}"))
@@ -429,19 +431,26 @@ def test_lines_of_a_corpus_are_counted_whole_and_as_they_stand(tmp_path):
     tree["data"]["demo"] |= {"train": 2, "transfer": 1}
     recipe = parse_recipe(tree)
     corpus = replace(load_corpus(recipe, tmp_path), train=(), transfer=())
-    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "▁", *"abcdefz,"]
-    pieces += ["▁ab", "cd", "▁cd", "▁ef", "▁zz", "▁,", "ab"]
     tokenizer = Tokenizer(
-        Unigram([(p, -1.0 if len(p) > 1 else -9.0) for p in pieces], unk_id=3, byte_fallback=False)
+        Unigram([(p, -1.0 if len(p) > 1 else -9.0) for p in PIECES], unk_id=3, byte_fallback=False)
     )
     tokenizer.pre_tokenizer = Metaspace()
     teacher = Models(recipe, corpus, Path())["teacher"]
     featurizer = SubwordFeaturizer.from_tokenizer(tokenizer, 16)
     model = Encoder.from_config(
         teacher.model.get_config()
-        | {"config": teacher.model.get_config()["config"] | {"vocabulary": len(pieces)}}
+        | {"config": teacher.model.get_config()["config"] | {"vocabulary": len(PIECES)}}
     )
-    record = replace(teacher, model=model, featurizer=featurizer)
+    return replace(teacher, model=model, featurizer=featurizer), corpus
+
+
+def test_lines_of_a_corpus_are_counted_whole_and_as_they_stand(of_unigram):
+    """A piece at the end of a line far longer than a row counts, and one inside of a written word.
+
+    A comma is a word of its own to the splitter and none to a Unigram tokenizer, which begins words
+    with a mark where there is a space.
+    """
+    record, corpus = of_unigram
 
     def kept(**options):
         after = apply_transform("reduce_vocabulary", record, corpus, options)
@@ -452,3 +461,34 @@ def test_lines_of_a_corpus_are_counted_whole_and_as_they_stand(tmp_path):
     assert kept(min_sentences=2) == kept(min_share=0.5) == {"▁ab", "cd", "▁cd", "▁,"}
     assert kept(min_sentences=3) == kept(min_share=0.75) == {"▁ab", "▁cd"}
     assert kept(min_sentences=4) == kept(min_share=0.76) == set()
+
+
+def test_reduced_unigram_pieces_say_the_same(of_unigram):
+    record, corpus = of_unigram
+    reduced = apply_transform("reduce_vocabulary", record, corpus, {"min_sentences": 3})
+    assert reduced.facts["pieces"] < len(PIECES)
+    for words in (["ab", "cd"], ["cd", "ab", "ab"]):
+        before, after = signals(record, words), signals(reduced, words)
+        assert before.keys() == after.keys()
+        np.testing.assert_allclose(after["hidden/6"], before["hidden/6"], atol=1e-6)
+
+
+def test_transformers_reads_a_reduced_checkpoint(made, tmp_path):
+    """Its tokenizer makes the same ids, and the file has the rows of these."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    german = apply_transform("reduce_vocabulary", made["teacher"], made.corpus, {"language": "de"})
+    save_checkpoint(german, made.corpus.task, tmp_path / "german")
+    config = AutoConfig.from_pretrained(tmp_path / "german")
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "german")
+    assert config.vocab_size == len(tokenizer) == german.facts["pieces"]
+    for words in words_of(made, "de"):
+        first = list(words[:4])  # in one window
+        theirs = tokenizer(first, is_split_into_words=True)["input_ids"]
+        (window,) = german.featurizer.encode(first)
+        assert window.inputs["input_ids"].tolist() == theirs
+    with safe_open(tmp_path / "german" / "model.safetensors", "np") as file:
+        names = [*file.keys()]  # an iterator of its own kind
+        (name,) = (key for key in names if key.endswith("word_embeddings.weight"))
+        table = file.get_tensor(name)
+    np.testing.assert_array_equal(table, np.asarray(german.model.word_embeddings))

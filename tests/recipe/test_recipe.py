@@ -887,6 +887,39 @@ def test_every_assistant_of_the_cascade_learns_the_means_of_neighbours():
         assert stage.stop.updates == 66666
 
 
+def test_the_cascade_has_the_hyperparameters_of_the_paper():
+    """Table 2 of DeGenaro and Kalita 2022, and "linear warmup throughout" for 11 layers."""
+    recipe = load_recipe("camembert", TEXT_AND_TEACHER)
+    assert recipe.models["teacher"].max_length == 128
+    for stage in recipe.distill:
+        spec = stage.optimizer
+        assert (spec.learning_rate, spec.epsilon, spec.weight_decay) == (1e-7, 1e-9, 0)
+        assert spec.schedule == "linear"
+        assert stage.teacher_dropout
+        rising = round(spec.warmup * stage.stop.updates)
+        assert rising == pytest.approx(66666 if stage.student == "eleven" else 6666, abs=1)
+
+
+def test_eliquare_has_the_hyperparameters_of_the_paper():
+    """Section 3.3 and equation 8 of Singh, De Clercq and Lefever 2023; τ = 2."""
+    (stage,) = load_recipe("eliquare", TEXT_AND_TEACHER).distill
+    weights = {term.loss: term.weight for term in stage.terms}
+    assert weights == {"softened_cross_entropy": 5, "hidden_cosine": 1, "masked_lm": 2}
+    assert stage.terms[0].options == {"temperature": 2.0}
+    (masking,) = stage.noise
+    assert masking.options == {"probability": 0.15, "smoothing": 0.7}
+    spec = stage.optimizer
+    assert (spec.learning_rate, spec.epsilon, spec.rates) == (5e-4, 1e-6, {"positions": 0})
+    assert stage.batch_size * stage.accumulate == 1600
+    assert stage.stop.epochs == 10
+
+
+TEXT_AND_TEACHER = [
+    "data.corpus.sources=[{path: text.txt, language: sl}]",
+    "models.teacher.checkpoint=folder",
+]
+
+
 def test_there_are_shipped_recipes():
     assert "demo" in {path.stem for path in WHOLE}
 

@@ -41,6 +41,13 @@ data: {corpus: {sources: [{path: text.txt, language: sl}]}}
 models: {teacher: {scratch: {}}}
 """
 
+CASCADE_OF_12 = """\
+base: camembert
+data: {corpus: {sources: [{path: text.txt, language: sl}]}}
+models:
+  teacher:
+    scratch: {layers: 12, hidden_dim: 12, heads: 2, intermediate_dim: 12, vocabulary: 100}
+"""
 
 CASCADE = Path(__file__).parents[2] / "benchmarks" / "recipes" / "cascade_en.yaml"
 
@@ -75,11 +82,25 @@ def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
     bases = {"pqrnn": "pqrnn", "multi_grained": "multi_grained", "crf": "d1", "pieces": "d1"}
     base = next((f"base: {b}" for start, b in bases.items() if name.startswith(start)), "")
-    recipe.write_text(OF_TEXT if name.startswith("eliquare") else RECIPE.format(base=base))
+    of_text = {"eliquare_ablation": OF_TEXT, "camembert_layers": CASCADE_OF_12}
+    recipe.write_text(of_text.get(name) or RECIPE.format(base=base))
     if name == "cascade_rates":  # of the stages of one recipe
         recipe = CASCADE
     plan = plan_sweep(recipe, sweep_points([], read_variants(name)), tmp_path / "out")
     assert len(plan.recipes) == len(read_variants(name)) > 1
+
+
+def test_the_comparisons_of_a_cascade_make_what_they_need(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(CASCADE_OF_12)
+    plans = {
+        name: load_recipe(path, assignments).plan()
+        for name, *assignments in read_variants("camembert_layers")
+    }
+    assistants = ["eleven", "ten", "nine", "eight", "seven", "six"]
+    assert [*plans["assistants"]] == ["teacher", *assistants]
+    assert [*plans["direct"]] == ["teacher", "direct"]
+    assert [*plans["cut"]] == ["teacher", "cut"]
 
 
 def budgets(name: str, folder: Path, base: str = "") -> dict[str, tuple[Recipe, Counter[str]]]:

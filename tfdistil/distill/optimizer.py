@@ -147,8 +147,9 @@ def make_optimizer(
 ) -> LayerwiseAdamW:
     """A fresh optimizer for one phase of ``steps`` updates, each from ``accumulate`` batches.
 
-    Biases and normalisation weights (rank 1) are not decayed, nor is what learns beside the layer
-    groups (``others``, in the rates `TERMS`): decay would pull learned weights of terms to 1.
+    Biases and normalisation weights (rank 1) are not decayed, nor is what has the rate 0 (Keras
+    decays by the rate before its factor), nor what learns beside the layer groups (``others``, in
+    the rates `TERMS`): decay would pull learned weights of terms to 1.
     ``parts`` of groups may be named in the rates, as groups are.
     """
     warmup = round(spec.warmup * steps)
@@ -156,17 +157,20 @@ def make_optimizer(
     schedule = WarmupDecay(
         spec.learning_rate, spec.final_learning_rate, steps, warmup, spec.schedule, accumulate
     )
-    optimizer = LayerwiseAdamW(
+    factors = (
         layer_factors(groups, spec.layer_decay, own, [*parts, (TERMS, others)])
         if spec.layer_decay < 1 or own
-        else {},
+        else {}
+    )
+    optimizer = LayerwiseAdamW(
+        factors,
         learning_rate=schedule,
         weight_decay=spec.weight_decay,
         global_clipnorm=spec.clip,
         epsilon=spec.epsilon,
         gradient_accumulation_steps=accumulate if accumulate > 1 else None,
     )
-    optimizer.exclude_from_weight_decay(
-        var_list=[*others, *(w for _, weights in groups for w in weights if len(w.shape) < 2)]
-    )
+    learnt = [w for _, weights in groups for w in weights]
+    still = [w for w in learnt if len(w.shape) < 2 or factors.get(w.path) == 0]
+    optimizer.exclude_from_weight_decay(var_list=[*others, *still])
     return optimizer
