@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from types import SimpleNamespace
 
 import keras
 import pytest
 from rich.console import Console
 
-from tfdistil.console.screen import ProgressBar, Screen
+from tfdistil.console.screen import ProgressBar, Screen, _pace
 
 SHOW_CURSOR = "\x1b[?25h"
 """What a bar sends when it closes; a terminal that never gets it has no cursor."""
@@ -113,6 +114,21 @@ def test_what_is_interrupted_closes_its_bar(terminal, kind):
         interrupted()
     assert file.getvalue().count(SHOW_CURSOR) == 1
     assert "done in" not in file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("done", "seconds", "pace"),
+    [(300, 2.0, ", 150.0 a second"), (2, 3.0, ", 1.50 s each"), (0, 3.0, ""), (2, 0.0, "")],
+)
+def test_the_pace_of_what_is_done(done, seconds, pace):
+    assert _pace(done, seconds) == pace
+
+
+def test_a_bar_that_is_done_says_how_fast(log):
+    screen, file = log
+    with screen.bar("teacher", 3) as update:
+        update(3, "")
+    assert re.search(r"teacher: done in \d+\.\d s, [\d,.]+ a second$", file.getvalue().strip())
 
 
 @pytest.mark.parametrize("updates", [7, 20])

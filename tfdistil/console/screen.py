@@ -63,6 +63,7 @@ class Screen:
     def bar(self, name: str, total: int | None) -> Iterator[Callable[[float, str], None]]:
         """A bar; call what it yields with ``(done, note)``."""
         start = last = time.perf_counter()
+        reached = 0.0
         if self.console.is_terminal:
             columns = (
                 SpinnerColumn(),
@@ -78,13 +79,16 @@ class Screen:
                 task = progress.add_task(name, total=total, note="")
 
                 def move(done: float, note: str = "") -> None:
+                    nonlocal reached
+                    reached = done
                     progress.update(task, completed=done, note=note)
 
                 yield move
         else:
 
             def report(done: float, note: str = "") -> None:
-                nonlocal last
+                nonlocal last, reached
+                reached = done
                 now = time.perf_counter()
                 if now - last >= self.seconds:
                     last = now
@@ -93,7 +97,8 @@ class Screen:
                     self.line(f"  {name}: {int(done)}/{total or '?'}{until} {note}".rstrip())
 
             yield report
-        self.line(f"  {name}: done in {time.perf_counter() - start:.1f} s")
+        seconds = time.perf_counter() - start
+        self.line(f"  {name}: done in {seconds:.1f} s{_pace(reached, seconds)}")
 
     def begin(self, name: str, total: int) -> Callable[[float, str], None]:
         """Open a bar that stays until `end`; call what this returns as that of `bar`."""
@@ -114,6 +119,15 @@ class Screen:
                 self.end()
 
         return count
+
+
+def _pace(done: float, seconds: float) -> str:
+    """How fast that was: of training, updates of so many rows as the stage's batches have."""
+    if not done or not seconds:
+        return ""
+    return (
+        f", {done / seconds:,.1f} a second" if done > seconds else f", {seconds / done:.2f} s each"
+    )
 
 
 class ProgressBar(keras.callbacks.Callback):
