@@ -136,8 +136,8 @@ def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
         {
             "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
             "columns;\nmax_pieces keeps the most frequent ones, so that the file has one size\n"
-            "(docs/word_tables.md); hashed_dim, for tags: capitals and endings of whole words,\n"
-            "which an uncased vocabulary hides",
+            "(docs/word_tables.md); hashed_dim: capitals and endings of whole words, which an\n"
+            "uncased vocabulary hides, where words are labelled",
             "distill": _TABLE_STAYS,
         },
         frozenset({"intent_slots"}),

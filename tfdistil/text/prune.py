@@ -59,7 +59,7 @@ def most_frequent_pieces(
     if len(always) > number:
         raise ValueError(
             f"the text has characters of {len(always):,} pieces, with the special ones, "
-            f"which is more than {number:,}"
+            f"which is more than {number:,}; give a larger number"
         )
     counts = _sentences_of_pieces(featurizer, read)
     often = sorted(
