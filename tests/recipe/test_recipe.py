@@ -851,28 +851,22 @@ def test_shipped_recipes_load_by_name(name):
     assert recipe.distill
 
 
+TEXT_AND_TEACHER = [
+    "data.corpus.sources=[{path: text.txt, language: sl}]",
+    "models.teacher.checkpoint=folder",
+]
+
+
 @pytest.mark.parametrize(("name", "delivered"), [("eliquare", "student"), ("camembert", "six")])
 def test_bases_on_text_need_text_and_a_teacher(name, delivered):
-    recipe = load_recipe(
-        name,
-        [
-            "data.corpus.sources=[{path: text.txt, language: sl}]",
-            "models.teacher.checkpoint=folder",
-        ],
-    )
+    recipe = load_recipe(name, TEXT_AND_TEACHER)
     assert recipe.plan()[-1] == recipe.main == delivered
     assert all(stage.stop.on == "corpus_held_out" for stage in recipe.distill)
 
 
 def test_every_assistant_of_the_cascade_learns_the_means_of_neighbours():
     """Equation 3 of CAMeMBERT: n layers, n + 1 hidden states, each weighted with 1/n."""
-    recipe = load_recipe(
-        "camembert",
-        [
-            "data.corpus.sources=[{path: text.txt, language: sl}]",
-            "models.teacher.checkpoint=folder",
-        ],
-    )
+    recipe = load_recipe("camembert", TEXT_AND_TEACHER)
     sections = recipe.data.corpus.sections
     for n, stage in zip(range(11, 5, -1), recipe.distill, strict=True):
         maps, states, embeddings = stage.terms
@@ -912,12 +906,6 @@ def test_eliquare_has_the_hyperparameters_of_the_paper():
     assert (spec.learning_rate, spec.epsilon, spec.rates) == (5e-4, 1e-6, {"positions": 0})
     assert stage.batch_size * stage.accumulate == 1600
     assert stage.stop.epochs == 10
-
-
-TEXT_AND_TEACHER = [
-    "data.corpus.sources=[{path: text.txt, language: sl}]",
-    "models.teacher.checkpoint=folder",
-]
 
 
 def test_there_are_shipped_recipes():
