@@ -142,6 +142,14 @@ def test_the_schedules_of_table_3_have_equal_budgets(tmp_path):
     }
 
 
+def test_staged_schedules_may_have_the_gold_rows_of_the_others(tmp_path):
+    found = {name: drawn for name, (_, drawn) in budgets("xtremedistil_gold", tmp_path).items()}
+    both, rows = "train+transfer", 64
+    staged = {"updates": 3000, "train": 2400 * rows, both: 3000 * rows}
+    one_by_one = {"updates": 4100, "train": 2400 * rows, both: 1700 * rows}
+    assert found == {"D3.1": staged, "D3.2": staged, "D4.1": one_by_one, "D4.2": one_by_one}
+
+
 @pytest.mark.parametrize("name", ["pqrnn_table3", "pqrnn_table3_slots"])
 def test_the_rows_of_pqrnns_table_3_have_equal_budgets(name, tmp_path):
     found = budgets(name, tmp_path, "base: pqrnn")
