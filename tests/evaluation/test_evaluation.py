@@ -7,7 +7,9 @@ import pytest
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.evaluation.evaluate import How, check_map, errors, evaluate, evaluation_of
+from tfdistil.evaluation.printed import print_evaluation
 from tfdistil.metrics.bootstrap import Statistics, interval
+from tfdistil.metrics.span_errors import Seen
 from tfdistil.tasks import Prediction, Tags, Text
 from tfdistil.tasks.classes import Pair
 
@@ -101,3 +103,26 @@ def test_an_evaluation_has_the_interval_of_its_metric():
     said = [Prediction(label="e")] * 90 + [Prediction(label="c")] * 10
     low, high = evaluation_of("model", THREE, examples, said, How(0, {})).interval
     assert 82 < low < 90 < high < 97
+
+
+def test_what_spans_came_to_is_counted_and_printed(capsys):
+    task = Tags(["O", "B-LOC", "I-LOC"])
+    gold = [
+        Example(("in", "Rome"), tags=("O", "B-LOC")),
+        Example(("Oslo", "fjord"), tags=("B-LOC", "I-LOC")),
+    ]
+    said = [Prediction(tags=("O", "B-LOC")), Prediction(tags=("B-LOC", "O"))]
+    seen = Seen.of([(("to", "Rome"), [(1, 2, "LOC")])])
+    found = evaluation_of("model", task, gold, said, How(0, {}, seen))
+    assert [*found.span_errors] == ["all", "a span of train", "a word that train lacks"]
+    assert found.span_errors["a word that train lacks"]["boundary"] == 1
+    print_evaluation({"dev": found}, as_json=False)
+    table = [line.split() for line in capsys.readouterr().out.splitlines() if "train" in line]
+    assert table[-2:] == [
+        ["a", "span", "of", "train", "1", "1", "0", "0", "0", "0", "0", "100.00"],
+        ["a", "word", "that", "train", "lacks", "1", "0", "0", "1", "0", "0", "0", "0.00"],
+    ]
+
+
+def test_classes_have_no_spans():
+    assert not evaluation_of("model", THREE, TWO_CLASSES, SAID, How(5, {})).span_errors

@@ -372,7 +372,8 @@ def _once(renamed: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from tfdistil.evaluation.evaluate import evaluate, print_evaluation
+    from tfdistil.evaluation.evaluate import evaluate
+    from tfdistil.evaluation.printed import print_evaluation
 
     found = evaluate(
         arguments.what,

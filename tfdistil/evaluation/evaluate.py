@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -18,9 +17,11 @@ from tfdistil.data.source import Source, load, map_labels
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError, RecipeError, RunError
 from tfdistil.metrics.bootstrap import interval
-from tfdistil.printable import listed, one_line
+from tfdistil.metrics.span_errors import Seen, span_errors
+from tfdistil.metrics.spans import strict_spans
+from tfdistil.printable import listed
 from tfdistil.runtime import Runtime
-from tfdistil.tasks import Output, Prediction, Task, describe_unknown, unknown_labels
+from tfdistil.tasks import Output, Prediction, Task, unknown_labels
 from tfdistil.tasks.iob2 import spans
 from tfdistil.tasks.unknown import Unknown
 from tfdistil.text.words import WordSplitter
@@ -51,6 +52,8 @@ class Evaluation:
         interval: of the task's own metric, 95 %, by the bootstrap over examples: low and high.
         labels: label to ``precision``, ``recall`` and ``f1`` in percent, and ``support``.
         unknown_labels: those the model does not have, each counted as a miss.
+        span_errors: what gold spans came to, see `tfdistil.metrics.span_errors`; their kinds by
+            the training set are those of a run's own sets. Empty without spans.
         errors: the first examples that are not all right.
     """
 
@@ -60,6 +63,7 @@ class Evaluation:
     interval: tuple[float, float]
     labels: dict[str, dict[str, float]]
     unknown_labels: Unknown
+    span_errors: dict[str, dict[str, int]]
     errors: list[WrongExample]
 
 
@@ -91,6 +95,7 @@ class How:
 
     errors: int
     label_map: Mapping[str, str]
+    seen: Seen | None = None
 
 
 def evaluation_of(
@@ -122,6 +127,14 @@ def evaluation_of(
         interval=interval(task.statistics(examples, predictions)),
         labels=task.label_scores(examples, predictions),
         unknown_labels=unknown,
+        span_errors=span_errors(
+            (
+                (example.words, strict_spans(example.tags), strict_spans(prediction.tags or ()))
+                for example, prediction in zip(examples, predictions, strict=True)
+                if example.tags is not None and "word" in {o.level for o in task.outputs}
+            ),
+            how.seen,
+        ),
         errors=errors(examples, predictions, how.errors),
     )
 
@@ -300,6 +313,8 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict
     if sets is None:
         work = open_run(folder, labelled_only=True)
         sets = work.corpus.score_sets()
+        train = ((example.words, strict_spans(example.tags or ())) for example in work.corpus.train)
+        how = replace(how, seen=Seen.of(train))
     elif work.recipe.data.unknown_labels == "error" and not how.label_map:
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)
@@ -322,27 +337,3 @@ def predictor_of(work: Run, system: SystemId) -> Callable[[Sequence[Example]], l
     record = work.model(system.model)
     predictor = keras_predictor(record, work.corpus.task, work.head(system.model))
     return lambda examples: predictor.predict(encode_rows(examples, record.featurizer, None))
-
-
-def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:
-    """Write an evaluation to standard output."""
-    if as_json:
-        rows = {name: asdict(part) for name, part in found.items()}
-        print(json.dumps(rows, indent=1, ensure_ascii=False))
-        return
-    for name, part in found.items():
-        scores = ", ".join(f"{key} {value:.2f}" for key, value in part.scores.items())
-        print(f"{name}: {part.examples} examples, {scores} ({part.model})")
-        low, high = part.interval
-        print(f"  {next(iter(part.scores))}, 95 % interval {low:.2f} to {high:.2f}")
-        if part.unknown_labels:
-            listed = describe_unknown(part.unknown_labels)
-            print(f"  labels the model does not have, each counted as a miss: {listed}")
-        width = max((len(label) for label in part.labels), default=0)
-        for label, row in part.labels.items():
-            columns = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1"))
-            print(f"  {one_line(label):<{width}}  {columns}  support {row['support']:g}")
-        for error in part.errors:
-            print(f"  - {one_line(error['text'])}")
-            print(f"    gold      {one_line(' '.join(error['gold']))}")
-            print(f"    predicted {one_line(' '.join(error['predicted']))}")
