@@ -38,6 +38,11 @@ def _latency(p50: float) -> dict[str, Any]:
     }
 
 
+def _spans(found: int) -> dict[str, dict[str, int]]:
+    row = dict.fromkeys(("label", "boundary", "both", "missed", "invented"), 3)
+    return {"all": {"right": found} | row, "a word that train lacks": {"right": found // 2} | row}
+
+
 def _labels(shift: float) -> dict[str, dict[str, float]]:
     rows = {"PER": (88.0, 412), "LOC": (81.0, 377), "ORG": (63.0, 290), "DATE": (90.5, 18)}
     return {
@@ -125,6 +130,7 @@ def metrics() -> dict[str, Any]:
         "latency": _latency(39.5),
         "languages": dict(zip(LANGUAGES, (80.1, 84.2, 79.0, 70.3, 66.9), strict=True)),
         "labels": _labels(2.0),
+        "spans": _spans(88),
     }
     baseline = _system("baseline", "baseline", 1_912_345, _scores(62, 61.4, 58.0))
     student = _system("student", "student", 1_912_345, _scores(74.5, 74.1, 71.0))
@@ -135,6 +141,7 @@ def metrics() -> dict[str, Any]:
         "latency": _latency(0.26),
         "languages": dict(zip(LANGUAGES, (78.0, 82.9, 77.1, 67.5, 63.9), strict=True)),
         "labels": _labels(0.0),
+        "spans": _spans(68),
         "export": _export(),
     }
     names = ("teacher", "student (no distillation)", "student (distilled)", "student int8")

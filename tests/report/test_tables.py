@@ -12,6 +12,7 @@ from tfdistil.report import answer, tables
 from tfdistil.report.html import render_html
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.model_card import render_model_card
+from tfdistil.report.span_table import spans_table
 from tfdistil.runs.run_metrics import Metrics, faster, smaller
 
 
@@ -88,6 +89,7 @@ def test_tables_have_a_cell_for_every_column(metrics):
         tables.speed_table(results),
         tables.languages_table(results),
         tables.labels_table(results),
+        spans_table(results),
         *tables.export_tables(results),
         tables.clock_table(results),
         *tables.nested_tables(metrics["data"]),
@@ -96,6 +98,15 @@ def test_tables_have_a_cell_for_every_column(metrics):
         assert {len(row) for row in table.rows} == {len(table.head)}
         if table.groups:
             assert sum(columns for _, columns in table.groups) == len(table.head)
+
+
+def test_what_spans_became_stands_beside_what_the_teacher_finds(metrics):
+    table = spans_table(Metrics.from_json(metrics))
+    assert table.rows[0] == ("all", "80", "85.0", "88.0", "3", "3", "3", "3", "3")
+    assert [row[0] for row in table.rows] == ["all", "a word that train lacks"]
+    for system in metrics["systems"]:
+        system.pop("spans", None)  # a page of before it was counted, or of a task without spans
+    assert spans_table(Metrics.from_json(metrics)) is None
 
 
 def test_errors_show_spans_and_what_is_not_shared(metrics):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tfdistil.data.example import Example
 from tfdistil.evaluation.concerns import Roles, beside_anchor, concerns, unmoved
 from tfdistil.evaluation.evaluate import errors
+from tfdistil.evaluation.span_fates import seen_in, span_errors_of
 from tfdistil.files import write_text
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
 from tfdistil.metrics.tables import language_table
@@ -153,6 +154,9 @@ def _system(
         },
         languages=_by_language(task, sets[last], own[last]),
         labels=task.label_scores(sets[last], own[last]) if id in shown else {},
+        spans=span_errors_of(task, sets[last], own[last], seen_in(work.corpus.train))
+        if id in shown
+        else {},
         gain={}
         if baseline is None or baseline not in found
         else {

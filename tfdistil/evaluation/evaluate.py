@@ -16,9 +16,9 @@ from tfdistil.data.memory import Columns, Table, Tables, read_rows, rows_of
 from tfdistil.data.source import Source, load, map_labels
 from tfdistil.data.suggest import suggest
 from tfdistil.errors import DataError, RecipeError, RunError
+from tfdistil.evaluation.span_fates import SpanErrors, seen_in, span_errors_of
 from tfdistil.metrics.bootstrap import interval
-from tfdistil.metrics.span_errors import Seen, span_errors
-from tfdistil.metrics.spans import strict_spans
+from tfdistil.metrics.span_errors import Seen
 from tfdistil.printable import listed
 from tfdistil.runtime import Runtime
 from tfdistil.tasks import Output, Prediction, Task, unknown_labels
@@ -63,7 +63,7 @@ class Evaluation:
     interval: tuple[float, float]
     labels: dict[str, dict[str, float]]
     unknown_labels: Unknown
-    span_errors: dict[str, dict[str, int]]
+    span_errors: SpanErrors
     errors: list[WrongExample]
 
 
@@ -127,14 +127,7 @@ def evaluation_of(
         interval=interval(task.statistics(examples, predictions)),
         labels=task.label_scores(examples, predictions),
         unknown_labels=unknown,
-        span_errors=span_errors(
-            (
-                (example.words, strict_spans(example.tags), strict_spans(prediction.tags or ()))
-                for example, prediction in zip(examples, predictions, strict=True)
-                if example.tags is not None and "word" in {o.level for o in task.outputs}
-            ),
-            how.seen,
-        ),
+        span_errors=span_errors_of(task, examples, predictions, how.seen),
         errors=errors(examples, predictions, how.errors),
     )
 
@@ -313,8 +306,7 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict
     if sets is None:
         work = open_run(folder, labelled_only=True)
         sets = work.corpus.score_sets()
-        train = ((example.words, strict_spans(example.tags or ())) for example in work.corpus.train)
-        how = replace(how, seen=Seen.of(train))
+        how = replace(how, seen=seen_in(work.corpus.train))
     elif work.recipe.data.unknown_labels == "error" and not how.label_map:
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)

@@ -10,6 +10,7 @@ from tfdistil.report import answer, tables
 from tfdistil.report.history import History, read_history
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.plots import all_plots
+from tfdistil.report.span_table import spans_table
 from tfdistil.runs.run_metrics import Metrics, set_name
 
 _TASKS = {
@@ -86,6 +87,7 @@ def _view(results: Metrics, history: History) -> dict[str, Any]:
         "breakdown": _present(
             tables.languages_table(results),
             tables.labels_table(results),
+            spans_table(results),
             tables.unknown_table(results),
         ),
         "mistakes": mistakes(results),

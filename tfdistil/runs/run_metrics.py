@@ -143,6 +143,7 @@ class System(_Record):
         retention: its score in percent of its teacher's, by set.
         languages: the task's metric by language, on the main set.
         labels: precision, recall, f1 and support by label, on the main set.
+        spans: what gold spans became by kind, on the main set: `tfdistil.metrics.span_errors`.
         gain: over the same model trained without a teacher, by set.
         latency: None where it was not timed.
         ratios: ``teacher`` and ``reference`` to it, as they were timed.
@@ -160,6 +161,7 @@ class System(_Record):
     retention: Scores = {}
     languages: Scores = {}
     labels: dict[str, Scores] = {}
+    spans: dict[str, dict[str, int]] = {}
     gain: dict[str, BootstrapResult] = {}
     latency: Latency | None = None
     ratios: dict[str, Ratio] = {}
