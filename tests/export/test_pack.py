@@ -126,6 +126,18 @@ def test_config_is_readable_text():
     assert text == '{\n "a": 1,\n "b": "ä"\n}\n'
 
 
+def test_rows_of_numbers_are_one_line_each_and_no_text_is_changed():
+    config = {
+        "rows": [[0.5, -1e-06], [2, 3.0]],
+        "text": "[\n1, 2]",
+        "list": ["[1, 2]", 1],
+        "no": [],
+    }
+    text = config_bytes(config).decode()
+    assert json.loads(text) == config
+    assert '"rows": [\n  [0.5,-1e-06],\n  [2,3.0]\n ]' in text
+
+
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}])
 def test_config_that_is_no_json(value):
     with pytest.raises(ExportError, match="cannot be written as JSON"):
