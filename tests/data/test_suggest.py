@@ -103,7 +103,7 @@ def test_utf_16_is_named(tmp_path: Path):
         ("a.tsv", "x\ty\tz\n1\t2\t3\n", "set `text` and `label`"),
         ("a.jsonl", '{"x": 1}\n', "set `text` and `label`"),
         ("a.jsonl", '{"text": "a"}\n', "set `text` and `label` to two of the columns"),
-        ("a.xyz", "a b c\n", "cannot tell the format"),
+        ("a.xyz", "a b c\n", "cannot tell the format from the name and .*; known: .*conll"),
     ],
 )
 def test_what_cannot_be_told_is_asked_for(name: str, text: str, says: str, tmp_path: Path):

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
+from tfdistil.models.checks import check_tables
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import READS
 from tfdistil.models.record import ModelRecord, copy_of, load_model, save_model
@@ -233,6 +234,18 @@ def test_rare_pieces_of_what_reads_none_are_refused(key, corpus, teacher, tmp_pa
     spec = recipe(f"{{kind: pqrnn, {key}: 3}}")
     with pytest.raises(RecipeError, match=f"{key} is of students that read word pieces"):
         Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]
+
+
+def test_a_table_of_pieces_for_what_reads_none_is_refused(corpus, teacher, tmp_path):
+    spec = recipe("{kind: pqrnn, embedding: {dim: 7}}")
+    with pytest.raises(RecipeError, match="embedding is of students that read word pieces"):
+        Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]
+
+
+def test_too_few_pieces_are_refused_before_a_teacher_is_trained(corpus, teacher, tmp_path):
+    spec = recipe("{kind: bilstm, embedding: {dim: 4}, max_pieces: 5}")
+    with pytest.raises(RecipeError, match=r"models\.student: max_pieces: the text has characters"):
+        check_tables(spec, {"teacher": teacher}, corpus, tmp_path)
 
 
 @pytest.mark.parametrize(

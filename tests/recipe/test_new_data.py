@@ -152,3 +152,5 @@ def test_what_was_found_is_told(file, tmp_path):
 def test_a_teacher_that_is_no_folder(file, tmp_path):
     with pytest.raises(RecipeError, match=r"--teacher \./nope: there is no such folder"):
         new_recipe("classes", tmp_path / "x.yaml", file("a.tsv", CLASSES), teacher="./nope")
+    with pytest.raises(RecipeError, match="--teacher is empty"):
+        new_recipe("classes", tmp_path / "x.yaml", file("a.tsv", CLASSES), teacher="")

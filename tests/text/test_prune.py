@@ -138,6 +138,17 @@ def test_so_many_of_the_most_frequent_pieces_stay(tokenizer):
     assert occurring(tokenizer, SEEN) <= old
 
 
+def test_room_that_is_left_has_other_characters(tokenizer):
+    needed = len(most_frequent(tokenizer, fewest(tokenizer))[1] | occurring(tokenizer, SEEN))
+    of_bytes = json.loads(tokenizer.to_str())["model"]["type"] == "BPE"
+    for room in (0, 1, 2, 7):
+        pruned, old = most_frequent(tokenizer, needed + room)
+        assert tokens(pruned, SEEN) == tokens(tokenizer, SEEN)
+        assert of_bytes or needed <= len(old) <= needed + room
+    everything = most_frequent(tokenizer, 10_000)[1]
+    assert {*prune_tokenizer(tokenizer, ())[1].tolist()} <= everything  # all characters
+
+
 def test_a_piece_of_more_sentences_stays_before_one_of_fewer(tokenizer):
     """`lamp` is in three sentences, `the` in two (three times), all others in one."""
     lamp, both = (occurring(tokenizer, words) for words in (["lamp"], ["the", "lamp"]))

@@ -268,7 +268,7 @@ def _init(arguments: argparse.Namespace) -> int:
         arguments.dev,
         arguments.test,
         arguments.transfer,
-        arguments.teacher or TEACHER,
+        TEACHER if arguments.teacher is None else arguments.teacher,
         student,
         arguments.head or HEADS.get((arguments.task, student)),
         tell=told.append,

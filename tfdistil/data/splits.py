@@ -42,7 +42,10 @@ def split_dev(
     for key in keys:
         sizes[key] = sizes.get(key, 0) + 1
     if len(sizes) < 2:
-        raise DataError(f"cannot split {len(sizes)} different sentences into train and dev")
+        raise DataError(
+            f"cannot split {len(sizes)} different sentences into train and dev; give more, or "
+            "data.dev"
+        )
     order = sorted(sizes, key=lambda key: _digest(key, seed))
     wanted = round(fraction * len(examples))
     held: set[SentenceKey] = set()

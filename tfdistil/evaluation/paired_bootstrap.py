@@ -135,8 +135,8 @@ def _stored(system: str | None, run: Run) -> Predictions:
     done = [step for step in EVALUATIONS if run.folder.is_done(step)]
     scored = [id for step in done for id in run.folder.facts(step)["systems"]]
     if str(chosen) not in scored:
-        there = ", ".join(scored) or "none"
-        raise RunError(f"{run.folder.path}: no answers of {chosen}; there are those of {there}")
+        there = f"there are those of {', '.join(scored)}" if scored else "the run is not finished"
+        raise RunError(f"{run.folder.path}: no answers of {chosen}; {there}")
     return stored_predictions(run, chosen)
 
 

@@ -12,13 +12,13 @@ from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
 from tfdistil.models.graph import Models
-from tfdistil.models.inputs import check_table
+from tfdistil.models.inputs import check_pieces, check_table
 from tfdistil.models.origins import checked_heads, hashed_arguments, resolved
 from tfdistil.models.record import ModelRecord
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
-from tfdistil.students import student_class
+from tfdistil.students import STUDENTS, student_class
 from tfdistil.tasks import TASKS
 from tfdistil.text.words import WordSplitter
 
@@ -64,17 +64,22 @@ def _check_length(recipe: Recipe, name: str, model: Any) -> None:
         raise RecipeError(f"export.length is {length}, for models.{name}: {error}") from None
 
 
-def check_tables(recipe: Recipe, models: Mapping[str, ModelRecord], base: Path) -> None:
+def check_tables(
+    recipe: Recipe, models: Mapping[str, ModelRecord], corpus: Corpus, base: Path
+) -> None:
     """Find out whether word embeddings can begin as the recipe says, before anything is trained.
 
     Raises:
-        RecipeError: a width that does not go with the encoder's table or with the file of vectors.
+        RecipeError: a width that does not go with the encoder's table or with the file of vectors,
+            or fewer pieces than the text needs.
         DataError: a file of vectors that cannot be read.
     """
     for name, spec in recipe.models.items():
         if isinstance(spec, StudentSpec) and student_class(spec.kind).reads == "pieces":
-            _, width = np.shape(models[spec.encoder].model.word_embeddings)
+            encoder = models[spec.encoder]
+            _, width = np.shape(encoder.model.word_embeddings)
             try:
+                check_pieces(spec, encoder.featurizer.subwords, corpus)
                 check_table(resolved(spec, base).embedding, width)
             except ValueError as error:
                 raise RecipeError(f"models.{name}: {error}") from None
@@ -116,15 +121,14 @@ def check_taught(
 def plain_students(recipe: Recipe) -> Recipe:
     """The same students, layers and signals, without what takes time to make."""
     plain = {
-        name: spec.model_copy(
-            update={
-                "embedding": EmbeddingSpec(dim=spec.embedding.dim, init="random"),
-                "tokenizer": None,
-                "prune_vocabulary": False,
-            }
-        )
-        if isinstance(spec, StudentSpec)
-        else spec
+        name: _plain(spec) if isinstance(spec, StudentSpec) else spec
         for name, spec in recipe.models.items()
     }
     return recipe.model_copy(update={"models": plain})
+
+
+def _plain(spec: StudentSpec) -> StudentSpec:
+    quick: dict[str, Any] = {"tokenizer": None, "prune_vocabulary": False}
+    if spec.kind in STUDENTS and STUDENTS[spec.kind].reads == "pieces":
+        quick["embedding"] = EmbeddingSpec(dim=spec.embedding.dim, init="random")
+    return spec.model_copy(update=quick)

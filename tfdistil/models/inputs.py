@@ -6,7 +6,8 @@ here and one line in `READS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -32,7 +33,12 @@ from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 from tfdistil.text.projection import ProjectionFeaturizer, ProjectionSpec
-from tfdistil.text.prune import most_frequent_pieces, occurring_pieces, prune_tokenizer
+from tfdistil.text.prune import (
+    most_frequent_pieces,
+    needed_pieces,
+    occurring_pieces,
+    prune_tokenizer,
+)
 from tfdistil.text.subwords import SubwordFeaturizer
 from tfdistil.text.train_tokenizer import train_wordpiece
 
@@ -132,11 +138,35 @@ def _pruned(
     if spec.max_pieces is None:
         needed = occurring_pieces(featurizer, text, spec.min_sentences)
         return prune_tokenizer(featurizer.tokenizer, needed | {*featurizer.special_ids()})
-    try:
+    with _naming_the_limit():
         often, seen = most_frequent_pieces(featurizer, text, spec.max_pieces, spec.min_sentences)
+    return prune_tokenizer(featurizer.tokenizer, often, seen)
+
+
+@contextmanager
+def _naming_the_limit() -> Iterator[None]:
+    try:
+        yield
     except ValueError as error:
         raise ValueError(f"max_pieces: {error}") from None
-    return prune_tokenizer(featurizer.tokenizer, often, seen)
+
+
+def check_pieces(spec: StudentSpec, featurizer: SubwordFeaturizer, corpus: Corpus) -> None:
+    """Find out whether a student's pieces are enough for its text, before its teacher is trained.
+
+    Args:
+        spec: of a student that reads the pieces of ``featurizer``.
+        featurizer: of its encoder.
+        corpus: what has to be spelled.
+
+    Raises:
+        ValueError: `max_pieces` is less than the characters and special pieces.
+    """
+    if spec.max_pieces is None or spec.tokenizer is not None:
+        return
+    text = sentences(corpus.train, corpus.transfer, corpus.augmented)
+    with _naming_the_limit():
+        needed_pieces(featurizer, chain.from_iterable(text), spec.max_pieces)
 
 
 def _table(
@@ -184,8 +214,9 @@ def projection_inputs(
 ) -> StudentInputs:
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
-    if spec.drops_pieces:
-        raise ValueError(f"{spec.drops_pieces} is of students that read word pieces")
+    given = spec.drops_pieces or ("embedding" if spec.embedding != EmbeddingSpec() else None)
+    if given:
+        raise ValueError(f"{given} is of students that read word pieces")
     projection = projection_of(spec.hashing)
     return StudentInputs(ProjectionFeaturizer(projection, spec.max_length), features_of(projection))
 

@@ -195,7 +195,7 @@ def check_stages(
             scores no model gives.
     """
     models = Models(plain_students(work.recipe), work.corpus, work.base, made=made)
-    check_tables(work.recipe, models, work.base)
+    check_tables(work.recipe, models, work.corpus, work.base)
     for name in work.recipe.plan():
         models[name]
     for name in _must_answer(work.recipe):

@@ -75,6 +75,10 @@ def new_recipe(
     sentences = len(found["train"].examples)
     if dev is None:
         data["dev_fraction"] = dev_share(found["train"])
+    if not teacher:
+        raise RecipeError(
+            "--teacher is empty: give a Hugging Face folder or hub id, or leave it out"
+        )
     checkpoint, width = Path(teacher), None
     if checkpoint.is_dir():
         width = _width_of(checkpoint)

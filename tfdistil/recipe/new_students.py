@@ -138,7 +138,7 @@ def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
         _one_stage,
         {
             "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
-            "columns;\nmax_pieces keeps the most frequent ones, so that the file has one size\n"
+            "columns;\nmax_pieces keeps the most frequent ones, so that files grow no further\n"
             "(docs/word_tables.md); hashed_dim: capitals and endings of whole words, which an\n"
             "uncased vocabulary hides, where words are labelled",
             "distill": _TABLE_STAYS,

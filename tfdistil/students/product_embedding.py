@@ -82,7 +82,12 @@ def check_codes(width: int, codes: int) -> None:
     """
     check_sizes(embedding_codes=codes)
     if width % codes:
-        raise ValueError(f"{codes} codes do not divide the {width} columns of the embeddings")
+        fit = [parts for parts in range(1, width + 1) if width % parts == 0]
+        near = sorted(fit, key=lambda parts: abs(parts - codes))[:2]
+        raise ValueError(
+            f"{codes} codes do not divide the {width} columns of the embeddings; "
+            f"{' and '.join(map(str, sorted(near)))} do"
+        )
 
 
 def _allocation(variances: np.ndarray, parts: int) -> np.ndarray:

@@ -45,27 +45,61 @@ def most_frequent_pieces(
         least: number of sentences that a piece is in, or goes.
 
     Returns:
-        Ids, and the characters that occur. Of pieces in equally many sentences those of the lower
-        ids stay.
+        Ids, and the characters that stay: those that occur and, while there is room, others in the
+        order of their ids. Of pieces in equally many sentences those of the lower ids stay.
 
     Raises:
-        ValueError: the characters and special pieces are more than that.
+        ValueError: as `needed_pieces`.
     """
     read = [*sentences]
-    tokenizer = featurizer.tokenizer
-    seen = characters(tokenizer, chain.from_iterable(read))
-    kept = {*featurizer.special_ids()}
-    always = {*prune_tokenizer(tokenizer, kept, seen)[1].tolist()}
+    always, seen = needed_pieces(featurizer, chain.from_iterable(read), number)
+    counts = _sentences_of_pieces(featurizer, read)
+    often = sorted(
+        (-count, piece) for piece, count in counts.items() if count >= least and piece not in always
+    )
+    kept = always | {piece for _, piece in often[: number - len(always)]}
+    return kept, seen | _further_characters(featurizer.tokenizer, seen, number - len(kept))
+
+
+def needed_pieces(
+    featurizer: SubwordFeaturizer, words: Iterable[str], number: int
+) -> tuple[set[int], set[str]]:
+    """The pieces that no limit takes away: special ones and the characters of all words.
+
+    Returns:
+        Their ids, and the characters.
+
+    Raises:
+        ValueError: they are more than ``number``.
+    """
+    seen = characters(featurizer.tokenizer, words)
+    always = {*prune_tokenizer(featurizer.tokenizer, featurizer.special_ids(), seen)[1].tolist()}
     if len(always) > number:
         raise ValueError(
             f"the text has characters of {len(always):,} pieces, with the special ones, "
             f"which is more than {number:,}; give a larger number"
         )
-    counts = _sentences_of_pieces(featurizer, read)
-    often = sorted(
-        (-count, piece) for piece, count in counts.items() if count >= least and piece not in always
-    )
-    return kept | {piece for _, piece in often[: number - len(always)]}, seen
+    return always, seen
+
+
+def _further_characters(tokenizer: Tokenizer, seen: Collection[str], room: int) -> set[str]:
+    """Characters that are not seen, those with the lowest ids, whose pieces have room."""
+    model = json.loads(tokenizer.to_str())["model"]
+    if model["type"] == "BPE":
+        return set()  # all of its characters stay
+    prefix = model.get("continuing_subword_prefix") or ""
+    pieces: Counter[str] = Counter()
+    for piece, _ in sorted(tokenizer.get_vocab(with_added_tokens=False).items(), key=_id):
+        character = piece.removeprefix(prefix)
+        if len(character) == 1 and character != _BEGINNING and character not in seen:
+            pieces[character] += 1
+    found = set()
+    for character, count in pieces.items():
+        if count > room:
+            break
+        room -= count
+        found.add(character)
+    return found
 
 
 def _sentences_of_pieces(

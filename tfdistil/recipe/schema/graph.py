@@ -33,4 +33,5 @@ def in_order(needs: Mapping[str, Collection[str]]) -> tuple[str, ...]:
         return tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:
         circle = error.args[1][::-1]  # graphlib's goes from what is needed to what needs it
-        raise MisplacedError(f"{' needs '.join(circle)}", "models", circle[0]) from None
+        says = f"{' needs '.join(circle)}: a circle, in which none can be first"
+        raise MisplacedError(says, "models", circle[0]) from None

@@ -199,10 +199,13 @@ class StudentSpec(OpenPart):
         description="of `prune_vocabulary`: drop what fewer of their sentences have, but for "
         "single characters and special pieces",
     )
-    max_pieces: Size | None = Field(
+    max_pieces: Whole | None = Field(
         None,
-        description="of `prune_vocabulary`: keep so many at most, those that most of their "
-        "sentences have, and of single characters those that occur; none: no limit",
+        ge=1,
+        le=MOST_PIECES,
+        description="of `prune_vocabulary`: keep so many at most: special ones, the characters "
+        "that occur, those that most of their sentences have, and further characters while there "
+        "is room; what byte pairs are merged from comes on top; none: no limit",
     )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
