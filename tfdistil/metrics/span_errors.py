@@ -14,7 +14,7 @@ FATES = ("right", "label", "boundary", "both", "missed")
 on other words, some of them its own; a prediction on some of its words; no prediction there."""
 
 ALL, INVENTED = "all", "invented"
-KNOWN, NEW, UNSEEN = "a span of train", "words of train", "a word that train lacks"
+KNOWN, NEW, UNSEEN = "a span of train", "new, of words of train", "a word that train lacks"
 CAPITAL, SMALL = "a capital first", "no capital first"
 
 
