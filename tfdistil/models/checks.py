@@ -76,7 +76,7 @@ def check_tables(
     """
     for name, spec in recipe.models.items():
         if isinstance(spec, StudentSpec) and student_class(spec.kind).reads == "pieces":
-            encoder = models[spec.encoder]
+            encoder: Any = models[spec.encoder]
             _, width = np.shape(encoder.model.word_embeddings)
             try:
                 check_pieces(spec, encoder.featurizer.subwords, corpus)
