@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tfdistil.data.readers import READERS, guess_format
+from tfdistil.data.readers import choices, guess_format
 from tfdistil.data.readers.files import check_text
 from tfdistil.data.readers.json_items import first_object, is_array
 from tfdistil.data.readers.jsonl_spans import spans_field
@@ -55,8 +55,7 @@ def suggest(path: str | Path, labelled: bool = True) -> Source:
     format = guess_format(path)
     if format is None:
         what = "the files in it" if path.is_dir() else "the name and the first lines"
-        known = ", ".join(sorted(READERS))
-        raise DataError(f"cannot tell the format from {what}; known: {known} (docs/data.md)", path)
+        raise DataError(f"cannot tell the format from {what}; known: {choices()}", path)
     find = _FINDERS.get(format)
     if find is None:
         return Source(path, format)

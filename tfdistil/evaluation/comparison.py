@@ -15,6 +15,7 @@ from tfdistil.evaluation.evaluate import errors
 from tfdistil.evaluation.span_fates import seen_in, span_errors_of
 from tfdistil.files import write_text
 from tfdistil.metrics.bootstrap import paired_bootstrap, retention
+from tfdistil.metrics.span_errors import Seen
 from tfdistil.metrics.tables import language_table
 from tfdistil.recipe.systems import SystemId, baseline_of, main_of, name_of, role_of, teacher_of
 from tfdistil.runs.folder import ANCHOR, BENCHMARK, EVALUATIONS, export_step, model_step, versions
@@ -57,13 +58,16 @@ def compare(work: Run) -> Metrics:
     phases = {name: tuple(Phase(**phase) for phase in work.phases(name)) for name in recipe.plan()}
     timed = folder.facts(BENCHMARK)
     anchor = _anchor(work, found[str(main)], sets)
+    seen = seen_in(task, corpus.train)
     return Metrics(
         name=recipe.name,
         task=recipe.task.kind,
         metric=task.metric,
         seed=recipe.seed,
         main=str(main),
-        systems=tuple(_system(work, one, found, scores, sets, last, timed) for one in evaluated),
+        systems=tuple(
+            _system(work, one, found, scores, sets, last, timed, seen) for one in evaluated
+        ),
         reference=_reference(timed),
         anchor=anchor,
         concerns=(
@@ -129,6 +133,7 @@ def _system(
     sets: Mapping[str, tuple[Example, ...]],
     last: str,
     timed: Mapping[str, Any],
+    seen: Seen | None,
 ) -> System:
     """One row: its scores, beside its teacher and beside the baseline."""
     recipe, folder, task = work.recipe, work.folder, work.corpus.task
@@ -154,9 +159,7 @@ def _system(
         },
         languages=_by_language(task, sets[last], own[last]),
         labels=task.label_scores(sets[last], own[last]) if id in shown else {},
-        spans=span_errors_of(task, sets[last], own[last], seen_in(work.corpus.train))
-        if id in shown
-        else {},
+        spans=span_errors_of(task, sets[last], own[last], seen) if id in shown else {},
         gain={}
         if baseline is None or baseline not in found
         else {

@@ -306,7 +306,7 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict
     if sets is None:
         work = open_run(folder, labelled_only=True)
         sets = work.corpus.score_sets()
-        how = replace(how, seen=seen_in(work.corpus.train))
+        how = replace(how, seen=seen_in(work.corpus.task, work.corpus.train))
     elif work.recipe.data.unknown_labels == "error" and not how.label_map:
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)

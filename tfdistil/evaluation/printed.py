@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from tfdistil.evaluation.evaluate import Evaluation
-from tfdistil.metrics.span_errors import FATES, INVENTED, support
+from tfdistil.metrics.span_errors import FATES, INVENTED, found, support
 from tfdistil.printable import one_line
 from tfdistil.tasks import describe_unknown
 
 
-def print_evaluation(found: dict[str, Evaluation], as_json: bool) -> None:
+def print_evaluation(evaluations: dict[str, Evaluation], as_json: bool) -> None:
     """Write an evaluation to standard output."""
     if as_json:
-        rows = {name: asdict(part) for name, part in found.items()}
+        rows = {name: asdict(part) for name, part in evaluations.items()}
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    for name, part in found.items():
+    for name, part in evaluations.items():
         scores = ", ".join(f"{key} {value:.2f}" for key, value in part.scores.items())
         print(f"{name}: {part.examples} examples, {scores} ({part.model})")
         low, high = part.interval
@@ -46,7 +46,7 @@ def _span_table(rows: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
     heads = ("spans", *FATES, INVENTED, "found")
     yield f"{'what spans became':<{width}}  {'  '.join(f'{head:>8}' for head in heads)}"
     for kind, row in rows.items():
-        spans = support(row)
-        found = f"{100 * row['right'] / spans:8.2f}" if spans else f"{'-':>8}"
-        counts = "  ".join(f"{n:8d}" for n in (spans, *(row[head] for head in heads[1:-1])))
-        yield f"{kind:<{width}}  {counts}  {found}"
+        share = found(row)
+        shown = f"{'-':>8}" if share is None else f"{share:8.2f}"
+        counts = "  ".join(f"{n:8d}" for n in (support(row), *(row[head] for head in heads[1:-1])))
+        yield f"{kind:<{width}}  {counts}  {shown}"

@@ -12,8 +12,10 @@ from tfdistil.tasks import Prediction, Task
 SpanErrors = dict[str, dict[str, int]]
 
 
-def seen_in(train: Iterable[Example]) -> Seen:
-    """Words and spans of labelled examples."""
+def seen_in(task: Task, train: Iterable[Example]) -> Seen | None:
+    """Words and spans of labelled examples; None for a task without labels of words."""
+    if not _labels_words(task):
+        return None
     return Seen.of((example.words, strict_spans(example.tags or ())) for example in train)
 
 
@@ -21,7 +23,7 @@ def span_errors_of(
     task: Task, examples: Sequence[Example], predictions: Sequence[Prediction], seen: Seen | None
 ) -> SpanErrors:
     """See `tfdistil.metrics.span_errors.span_errors`; empty for a task without labels of words."""
-    if not any(output.level == "word" for output in task.outputs):
+    if not _labels_words(task):
         return {}
     return span_errors(
         (
@@ -30,3 +32,7 @@ def span_errors_of(
         ),
         seen,
     )
+
+
+def _labels_words(task: Task) -> bool:
+    return any(output.level == "word" for output in task.outputs)

@@ -81,6 +81,11 @@ def support(row: Mapping[str, int]) -> int:
     return sum(row[fate] for fate in FATES)
 
 
+def found(row: Mapping[str, int] | None) -> float | None:
+    """Percent of a kind's gold spans that are right; None without any."""
+    return 100 * row["right"] / support(row) if row and support(row) else None
+
+
 def _fates(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, str]]:
     """Each gold span with its fate, then the invented ones."""
     for span in gold:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tfdistil.metrics.span_errors import FATES, INVENTED, support
+from tfdistil.metrics.span_errors import FATES, INVENTED, found, support
 from tfdistil.report import units
 from tfdistil.report.tables import Table
 from tfdistil.runs.run_metrics import Metrics, set_name
@@ -16,13 +14,12 @@ def spans_table(results: Metrics) -> Table | None:
     other = teacher.spans if teacher else {}
     rows = []
     for kind, row in delivered.spans.items():
-        of = [kind, units.plain(support(row)), _found(row), _found(other.get(kind))]
+        of = [
+            kind,
+            units.plain(support(row)),
+            *map(units.points, map(found, (row, other.get(kind)))),
+        ]
         rows.append((*of, *(units.plain(row[fate]) for fate in (*FATES[1:], INVENTED))))
     head = ("gold spans", "of them", "found", "teacher finds", *FATES[1:], INVENTED)
     caption = f"What spans become with {delivered.name} on {set_name(results.main_set)}"
     return Table(caption, head, tuple(rows)) if rows else None
-
-
-def _found(row: Mapping[str, int] | None) -> str:
-    spans = support(row) if row else 0
-    return units.points(100 * row["right"] / spans if row and spans else None)

@@ -87,12 +87,8 @@ def _further_characters(tokenizer: Tokenizer, seen: Collection[str], room: int) 
     model = json.loads(tokenizer.to_str())["model"]
     if model["type"] == "BPE":
         return set()  # all of its characters stay
-    prefix = model.get("continuing_subword_prefix") or ""
-    pieces: Counter[str] = Counter()
-    for piece, _ in sorted(tokenizer.get_vocab(with_added_tokens=False).items(), key=_id):
-        character = piece.removeprefix(prefix)
-        if len(character) == 1 and character != _BEGINNING and character not in seen:
-            pieces[character] += 1
+    single = _single_characters(model, tokenizer.get_vocab(with_added_tokens=False))
+    pieces = Counter(single[i] for i in sorted(single) if single[i] not in {*seen, _BEGINNING})
     found = set()
     for character, count in pieces.items():
         if count > room:
@@ -173,16 +169,20 @@ def _id(item: tuple[str, int]) -> int:
     return item[1]
 
 
+def _single_characters(model: dict[str, Any], pieces: dict[str, int]) -> dict[int, str]:
+    """Ids of the pieces of one character, at the beginning of words or in them, to it."""
+    prefix = model.get("continuing_subword_prefix") or ""
+    spelt = ((i, piece.removeprefix(prefix)) for piece, i in pieces.items())
+    return {i: character for i, character in spelt if len(character) == 1}
+
+
 def _always_kept(
     tree: dict[str, Any], pieces: dict[str, int], seen: Collection[str] | None
 ) -> set[int]:
     model = tree["model"]
-    prefix = model.get("continuing_subword_prefix") or ""
-    single = {i: piece.removeprefix(prefix) for piece, i in pieces.items()}
+    single = _single_characters(model, pieces)
     every = None if seen is None or model["type"] == "BPE" else {*seen, _BEGINNING}
-    ids = {
-        i for i, piece in single.items() if len(piece) == 1 and (every is None or piece in every)
-    }
+    ids = {i for i, character in single.items() if every is None or character in every}
     ids |= {token["id"] for token in tree["added_tokens"]}
     if model.get("byte_fallback"):
         ids |= {i for piece, i in pieces.items() if _BYTE.fullmatch(piece)}

@@ -193,14 +193,18 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+def choices() -> str:
+    """All formats, each with what it is, as errors list them."""
+    return ", ".join(f"{name} ({reader.summary})" for name, reader in READERS.items())
+
+
 def _find(path: Path, format: str | None) -> Reader:
-    choices = ", ".join(f"{name} ({reader.summary})" for name, reader in READERS.items())
     if format is None:
         if not path.is_dir():
             check_readable(path)
         format = guess_format(path)
         if format is None:
-            raise DataError(f"cannot tell the format; set `format` to one of {choices}", path)
+            raise DataError(f"cannot tell the format; set `format` to one of {choices()}", path)
     if format not in READERS:
-        raise DataError(f"unknown format {format!r}; known: {choices}", path)
+        raise DataError(f"unknown format {format!r}; known: {choices()}", path)
     return READERS[format]
