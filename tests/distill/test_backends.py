@@ -67,6 +67,14 @@ def test_updates_of_several_batches_on_jax():
     assert "2 passed" in done.stdout
 
 
+def test_dropout_of_a_teacher_on_jax():
+    """A compiled step there keeps only the state that it is told of."""
+    file = "tests/distill/test_distiller.py"
+    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, "-k", "in_each_step")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "1 passed" in done.stdout
+
+
 def test_copied_layers_outlive_the_training_of_their_copies():
     """A step on JAX gives its arrays' memory away; the model copied from needs its own."""
     done = in_process("jax", "tests.distill.copy_on_jax")

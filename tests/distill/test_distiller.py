@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from tfdistil.distill.distiller import Distiller
 from tfdistil.distill.objectives import OBJECTIVES, masked_mean, objective
-from tfdistil.distill.streams import RowStream
+from tfdistil.distill.streams import RowStream, StreamBatches
 from tfdistil.distill.terms import bind_terms, stream_key
 from tfdistil.distill.weighting import MOST
 from tfdistil.errors import RecipeError
@@ -336,3 +336,30 @@ def test_a_teacher_in_the_step_is_no_part_of_the_weights(make_tagger, teacher, t
     student = make_tagger().model
     distiller = Distiller(student, bind(*SPECS[:1], outputs=task.outputs), teacher=teacher.model)
     assert {id(w) for w in distiller.weights} == {id(w) for w in student.weights}
+
+
+def test_a_teacher_with_dropout_is_another_in_each_step(
+    make_examples, make_rows, make_tagger, task
+):
+    """Also where steps are compiled; its generators are no weights, so no model keeps them."""
+    (term,) = bind_terms(
+        [TermSpec(loss="logit_mse", teacher_head="labels", align="subword")], task.outputs
+    )
+    rows = RowStream(make_rows(make_examples(6, seed=4)), task.outputs)
+    teacher = make_tagger(seed=5, dropout=0.3).model
+    spread = {}
+    for dropout in (False, True):
+        student = make_tagger().model
+        distiller = Distiller(student, [term], teacher=teacher, teacher_dropout=dropout)
+        distiller.compile(
+            optimizer=keras.optimizers.SGD(0.0), jit_compile=keras.backend.backend() == "jax"
+        )
+        assert len(distiller.weights) == len(student.weights)
+        losses = []
+        for _ in range(3):
+            batches = StreamBatches({"train": rows}, 6, seed=0).dataset()
+            fit = distiller.fit(batches, steps_per_epoch=1, shuffle=False, verbose=0)
+            losses += fit.history["loss"]
+        spread[dropout] = min(abs(a - b) for a, b in itertools.combinations(losses, 2))
+    assert spread[False] == pytest.approx(0, abs=1e-6)
+    assert spread[True] > 1e-3

@@ -44,6 +44,11 @@ STAGES: dict[str, dict[str, Any]] = {
         "accumulate": 2,
         "stop": StopSpec(epochs=3, every=2, monitor="loss"),
     },
+    "a teacher with dropout": {
+        "terms": [TermSpec(loss="logit_mse", teacher_head="labels", align="subword")],
+        "teacher": "teacher",
+        "teacher_dropout": True,
+    },
 }
 
 
@@ -98,6 +103,7 @@ def train(make_tagger, make_examples, make_rows, task, tmp_path, monkeypatch):
         found, saved = Training(), []
         for pair in [*kills, *([None] if ends else [])]:
             model = make_tagger(dropout=0.3)
+            models = {"student": model, "teacher": make_tagger(seed=5, dropout=0.3)}
             student = model.model
             if saved:  # what a schedule loads
                 student.set_weights(saved[-1])
@@ -122,7 +128,7 @@ def train(make_tagger, make_examples, make_rows, task, tmp_path, monkeypatch):
             found.rows = [row for row in found.rows if row[0] in [r.name for r in found.results]]
             try:
                 run_stage(
-                    bind_stage(spec, {"student": model}, sets, task),
+                    bind_stage(spec, models, sets, task),
                     streams,
                     seed=seed,
                     metric=None if spec.stop.monitor == "loss" else metric,

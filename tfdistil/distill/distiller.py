@@ -64,6 +64,8 @@ class Distiller(TrainStep, keras.Model):
         # A partial, because Keras takes the weights of any model it finds in an attribute.
         self.teacher = None if teacher is None else partial(teacher)
         self.teacher_dropout = teacher_dropout
+        # But its dropout is drawn from generators that go on from step to step.
+        self.teacher_generators = _generators(teacher) if teacher_dropout else []
         self.terms = list(terms)
         self.streams = sorted({term.stream for term in terms})
         self._places = Places(terms, student, teacher)
@@ -246,3 +248,10 @@ class Distiller(TrainStep, keras.Model):
         else:
             mask = ops.ones_like(batch["attention_mask"][:, 0])
         return arguments | {"mask": mask}
+
+
+def _generators(model: Any) -> list[keras.random.SeedGenerator]:
+    """What the layers of a model draw from."""
+    layers = () if model is None else model._flatten_layers()
+    held = [value for layer in layers for value in vars(layer).values()]
+    return [value for value in held if isinstance(value, keras.random.SeedGenerator)]

@@ -105,7 +105,6 @@ def run_stage(
     learned = done[-1].parameters if done else {}
     for number, phase in enumerate(stage.phases[len(done) :], len(done)):
         set_trainable(student, phase.groups)
-        _reseed(student, phase.name)
         batches = StreamBatches(streams, spec.batch_size, seed=seed + 1000 * number)
         planned = _planned(spec, phase, batches.steps)
         steps = planned * spec.accumulate
@@ -121,6 +120,7 @@ def run_stage(
             spec.teacher_dropout,
             spec.precision,
         )
+        _reseed(distiller, phase.name)
         parameters = distiller.term_parameters
         distiller.compile(
             optimizer=make_optimizer(
@@ -245,9 +245,9 @@ def _after_recalibration(
     return recalibrated
 
 
-def _reseed(student: Any, phase: str) -> None:
+def _reseed(distiller: Distiller, phase: str) -> None:
     """Let dropout depend on the phase alone, so that a stopped schedule ends like a whole one."""
-    for variable in student.variables:
+    for variable in distiller.variables:
         if variable.path.endswith("seed_generator_state"):
             variable.assign([int(variable[0]), zlib.crc32(phase.encode())])
 
