@@ -17,8 +17,12 @@ import pytest
 from tfdistil.cli.main import main
 from tfdistil.data.demo import write_demo
 from tfdistil.errors import DataError, RecipeError
+from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.metrics.span_errors import support
+from tfdistil.metrics.spans import strict_spans
 from tfdistil.models.checks import check_models
 from tfdistil.recipe.loading import load_recipe
+from tfdistil.runs.run import open_run
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 COMMANDS = [
@@ -613,6 +617,27 @@ def test_labels_the_model_does_not_know_are_misses(resumed, tmp_path, capsys):
         assert found["unknown_labels"] == {"intent": {"hello": 1}}
         assert found["interval"] == [0, 0]
         assert found["scores"]["exact_match"] == found["scores"]["intent_accuracy"] == 0
+
+
+@pytest.mark.slow
+def test_labels_of_train_are_renamed_with_those_that_are_scored(resumed):
+    """Or a span would be one of train that has no span there any more."""
+    run = open_run(resumed, labelled_only=True)
+
+    def spans(examples, label):
+        for example in examples:
+            for start, end, own in strict_spans(example.tags):
+                if label in (None, own):
+                    yield tuple(word.casefold() for word in example.words[start:end])
+
+    kept = min({span[2] for e in run.corpus.train for span in strict_spans(e.tags)})
+    others = {span[2] for e in run.corpus.train for span in strict_spans(e.tags)} - {kept}
+    for label_map, label in (({}, None), (dict.fromkeys(others, "O"), kept)):
+        found = evaluate(resumed, model="student.tflite", label_map=label_map)["dev"].span_errors
+        known = {*spans(run.corpus.train, label)}
+        dev = [*spans(run.corpus.dev, label)]
+        assert support(found["all"]) == len(dev)
+        assert support(found["a span of train"]) == sum(span in known for span in dev)
 
 
 @pytest.mark.slow

@@ -45,7 +45,12 @@ def test_the_fate_of_a_span(predicted, fate):
     assert row[INVENTED] == len(away)
 
 
-TRAIN = Seen.of([(("in", "New", "York", "City"), [(1, 3, "LOC")])])
+TRAIN = Seen.of(
+    [
+        (("in", "New", "York", "City"), [(1, 3, "LOC")]),
+        (("cafe\u0301",), [(0, 1, "LOC")]),
+    ]
+)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,8 @@ TRAIN = Seen.of([(("in", "New", "York", "City"), [(1, 3, "LOC")])])
         (("New", "York", "City"), NEW),
         (("City",), NEW),
         (("New", "Yorkshire"), UNSEEN),
+        (("caf\u00e9",), KNOWN),
+        (("CAFE\u0301",), KNOWN),
     ],
 )
 def test_what_train_knows_of_a_span(words, kind):

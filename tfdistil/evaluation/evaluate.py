@@ -306,7 +306,8 @@ def _evaluate_run(folder: Path, model: str | None, read: Read, how: How) -> dict
     if sets is None:
         work = open_run(folder, labelled_only=True)
         sets = work.corpus.score_sets()
-        how = replace(how, seen=seen_in(work.corpus.task, work.corpus.train))
+        train = map_labels(work.corpus.train, how.label_map)[0]
+        how = replace(how, seen=seen_in(work.corpus.task, train))
     elif work.recipe.data.unknown_labels == "error" and not how.label_map:
         for examples in sets.values():
             refuse_unknown_labels(work.corpus.task, examples)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ CAPITAL, SMALL = "a capital first", "no capital first"
 @dataclass(frozen=True)
 class Seen:
     """What a training set has, in folded case: a model that reads no case knows `Rome` of `rome`.
+
+    Letters are composed (NFC), so that it is the same word however an accent is written.
 
     Attributes:
         spans: the words of each labelled span.
@@ -88,15 +91,25 @@ def found(row: Mapping[str, int] | None) -> float | None:
 
 def _fates(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[Span, str]]:
     """Each gold span with its fate, then the invented ones."""
+    said = _by_word(predicted)
     for span in gold:
-        yield span, _fate(span, predicted)
+        yield span, _fate(span, [other for word in range(*span[:2]) for other in said[word]])
+    there = _by_word(gold)
     for span in predicted:
-        if not any(_touch(span, other) for other in gold):
+        if not any(there[word] for word in range(*span[:2])):
             yield span, INVENTED
 
 
-def _fate(span: Span, predicted: Sequence[Span]) -> str:
-    touching = [other for other in predicted if _touch(span, other)]
+def _by_word(spans: Sequence[Span]) -> defaultdict[int, list[Span]]:
+    """The spans that each word is in."""
+    found: defaultdict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        for word in range(*span[:2]):
+            found[word].append(span)
+    return found
+
+
+def _fate(span: Span, touching: Sequence[Span]) -> str:
     if span in touching:
         return "right"
     if any(other[:2] == span[:2] for other in touching):
@@ -104,10 +117,6 @@ def _fate(span: Span, predicted: Sequence[Span]) -> str:
     if any(other[2] == span[2] for other in touching):
         return "boundary"
     return "both" if touching else "missed"
-
-
-def _touch(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _kinds(words: Sequence[str], seen: Seen | None) -> Iterator[str]:
@@ -118,4 +127,4 @@ def _kinds(words: Sequence[str], seen: Seen | None) -> Iterator[str]:
 
 
 def _folded(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in words)
+    return tuple(unicodedata.normalize("NFC", word.casefold()) for word in words)

@@ -7,12 +7,16 @@ from typing import Any
 
 from tfdistil.students.bilstm import BiLSTMStudent
 from tfdistil.students.mixer import MixerStudent
+from tfdistil.students.piece_mixer import PieceMixerStudent
+from tfdistil.students.piece_qrnn import PieceQrnnStudent
 from tfdistil.students.pqrnn import PqrnnStudent
 from tfdistil.students.transformer import TransformerStudent
 
 STUDENTS: dict[str, Any] = {
     "bilstm": BiLSTMStudent,
     "mixer": MixerStudent,
+    "piece_mixer": PieceMixerStudent,
+    "piece_qrnn": PieceQrnnStudent,
     "pqrnn": PqrnnStudent,
     "transformer": TransformerStudent,
 }
@@ -69,6 +73,8 @@ __all__ = [
     "STUDENTS",
     "BiLSTMStudent",
     "MixerStudent",
+    "PieceMixerStudent",
+    "PieceQrnnStudent",
     "PqrnnStudent",
     "TransformerStudent",
     "build_student",

@@ -68,7 +68,12 @@ class Student(HeadedModel):
         """What `_body` returns, and the projection, each with its level."""
         if self.projection is None:
             return {}
-        return {"projection": "subword", "sentence_projection": "sequence"}
+        of_sentence = {"sentence_projection": "sequence"} if self._reads_text() else {}
+        return {"projection": "subword", **of_sentence}
+
+    def _reads_text(self) -> bool:
+        """Whether `_body` gives ``sentence``."""
+        return True
 
     def _build_body(self) -> int:
         """Create the body's weights; returns the width of ``hidden`` and ``sentence``."""
@@ -77,7 +82,7 @@ class Student(HeadedModel):
     def _body(
         self, inputs: Mapping[str, Any], training: bool | None, exporting: bool
     ) -> dict[str, Any]:
-        """Signals below the projection; ``hidden [B, T, w]`` and ``sentence [B, w]`` among them.
+        """Signals below the projection: ``hidden [B, T, w]``, and ``sentence [B, w]`` of a text.
 
         Args:
             inputs: of `call`.
@@ -144,14 +149,16 @@ class Student(HeadedModel):
         self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
     ) -> dict[str, Any]:
         signals = self._body(inputs, training, exporting)
+        rows = {"word": "hidden", "sequence": "sentence"}
         features = {
-            "word": self.hidden_dropout(signals["hidden"], training=training),
-            "sequence": self.hidden_dropout(signals["sentence"], training=training),
+            level: self.hidden_dropout(signals[name], training=training)
+            for level, name in rows.items()
+            if name in signals
         }
         if self.projection is not None:
             projected = {level: self.projection(x) for level, x in features.items()}
-            signals["projection"] = projected["word"]
-            signals["sentence_projection"] = projected["sequence"]
+            names = {"word": "projection", "sequence": "sentence_projection"}
+            signals |= {names[level]: x for level, x in projected.items()}
             if self.head_input == "projection":
                 features = projected
         scores = {

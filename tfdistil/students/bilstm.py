@@ -8,11 +8,10 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.arguments import check_parameters, check_rates, check_sizes
+from tfdistil.arguments import check_parameters, check_sizes
 from tfdistil.heads.spec import Level
 from tfdistil.students.lstm import BiLSTM
 from tfdistil.students.pieces import PieceStudent
-from tfdistil.students.product_embedding import ProductEmbedding
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -93,33 +92,13 @@ class BiLSTMStudent(PieceStudent):
         )
         check_sizes(hidden_dim=hidden_dim)
         rate = dropout if embedding_dropout is None else embedding_dropout
-        check_rates(embedding_dropout=rate)
         read = self.read_width
         check_parameters(vocabulary * embedding + 8 * hidden_dim * (read + hidden_dim))
-        self.hidden_dim, self.embedding_codes = hidden_dim, embedding_codes
-        policy = self.dtype_policy
-        self.embedding = (
-            keras.layers.Embedding(
-                vocabulary,
-                embedding,
-                embeddings_initializer=keras.initializers.RandomNormal(
-                    stddev=embedding**-0.5, seed=self._seed(0)
-                ),
-                dtype=policy,
-                name="embedding",
-            )
-            if embedding_codes is None
-            else ProductEmbedding(
-                vocabulary,
-                embedding,
-                embedding_codes,
-                self._seed(0),
-                dtype=policy,
-                name="embedding",
-            )
+        self.hidden_dim = hidden_dim
+        self._add_table(embedding_codes, rate)
+        self.encoder = BiLSTM(
+            hidden_dim, seed=self._seed(2), dtype=self.dtype_policy, name="encoder"
         )
-        self.embedding_dropout = keras.layers.Dropout(rate, seed=self._seed(1), dtype=policy)
-        self.encoder = BiLSTM(hidden_dim, seed=self._seed(2), dtype=policy, name="encoder")
         self._add_top(6)
         self.build()
 
@@ -152,12 +131,6 @@ class BiLSTMStudent(PieceStudent):
         """``encoder``, with what reads hashes, and ``embedding``."""
         encoder = self.encoder.weights + self._hashed_weights()
         return [("encoder", encoder), ("embedding", self.embedding.weights)]
-
-    @property
-    def word_embeddings(self) -> keras.Variable | ProductEmbedding:
-        """What takes an embedding table ``[V, E]`` by ``assign``."""
-        coded = isinstance(self.embedding, ProductEmbedding)
-        return self.embedding if coded else self.embedding.embeddings
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""

@@ -12,7 +12,7 @@ from tfdistil.heads.spec import Level
 from tfdistil.quantization.engines import TERNARY
 from tfdistil.students.convolution import Linear
 from tfdistil.students.hashed import HashedStudent
-from tfdistil.students.mixing import CentredNorm, MixerBlock
+from tfdistil.students.mixing import CentredNorm, MixerBlock, check_length, check_window
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -70,11 +70,7 @@ class MixerStudent(HashedStudent):
         )
         check_sizes(hidden_dim=hidden_dim, bottleneck=bottleneck, max_positions=max_positions)
         check_sizes(MOST_LAYERS, layers=layers)
-        if type(window) is not int or not 0 <= window < max_positions:
-            raise ValueError(
-                f"window is a whole number of neighbours on each side, 0 to below max_positions "
-                f"({max_positions}), got {window!r}"
-            )
+        check_window(window, max_positions)
         read = (2 * window + 1) * features
         check_parameters(
             hidden_dim * (read + bottleneck + layers * 2 * (max_positions + bottleneck))
@@ -119,7 +115,7 @@ class MixerStudent(HashedStudent):
         self, features: Any, real: Any, training: bool | None, exporting: bool
     ) -> tuple[Any, Any]:
         del exporting  # nothing is written otherwise for a device
-        self._check_length(features.shape[1])
+        check_length(features.shape[1], self.max_positions, "words")
         # Before a window is read: the last word's neighbour is nobody, whatever padding holds.
         features = self._rounding.activation(features * real, *TERNARY)
         x = self.bottleneck(
@@ -129,14 +125,6 @@ class MixerStudent(HashedStudent):
         for block in self.blocks:
             hidden = block(hidden, real, training=training)
         return embedding, self.norm(hidden, real, training=training)
-
-    def _check_length(self, length: int | None) -> None:
-        # A length unknown while tracing is checked by the products over positions.
-        if length is not None and length > self.max_positions:
-            raise ValueError(
-                f"the rows have {length} words and this student {self.max_positions} positions; "
-                "lower max_length, or build the student with more max_positions"
-            )
 
     def body_groups(self) -> dict[str, Sequence[keras.layers.Layer]]:
         """``encoder``, the blocks, and ``bottleneck``."""
@@ -151,5 +139,5 @@ class MixerStudent(HashedStudent):
         Raises:
             ValueError: ``length`` is more than its positions.
         """
-        self._check_length(length)
+        check_length(length, self.max_positions, "words")
         return super().input_specs(length, batch)

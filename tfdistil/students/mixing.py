@@ -15,6 +15,34 @@ EPSILON = 1e-6
 """Added to a sum of squares, so that a row of zeros stays one. The file's kernel has its own."""
 
 
+def check_window(window: Any, positions: int) -> None:
+    """Make sure that rows of so many positions have a window.
+
+    Raises:
+        ValueError: no number of neighbours on each side, or more than there are.
+    """
+    if type(window) is not int or not 0 <= window < positions:
+        raise ValueError(
+            f"window is a whole number of neighbours on each side, 0 to below max_positions "
+            f"({positions}), got {window!r}"
+        )
+
+
+def check_length(length: int | None, positions: int, kind: str) -> None:
+    """Make sure that a student of so many positions can read rows of a length.
+
+    A length that is unknown while tracing, None, is checked by the products over positions.
+
+    Raises:
+        ValueError: rows of more; ``kind`` says of what.
+    """
+    if length is not None and length > positions:
+        raise ValueError(
+            f"the rows have {length} {kind} and this student {positions} positions; lower "
+            "max_length, or build the student with more max_positions"
+        )
+
+
 @keras.saving.register_keras_serializable(package="tfdistil")
 class CentredNorm(keras.layers.Layer):
     """Layer normalisation over the channels (Ba et al. 2016) without gain and offset; masked.

@@ -8,10 +8,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.arguments import check_sizes
+from tfdistil.arguments import check_rates, check_sizes
 from tfdistil.encoders.hashed_words import HashedWords
 from tfdistil.heads.spec import Level
 from tfdistil.students.base import Student
+from tfdistil.students.product_embedding import ProductEmbedding
 
 MOST_ROWS = 10**7
 """Of an embedding table."""
@@ -22,8 +23,8 @@ _SEED_OF_HASHES = 5000
 class PieceStudent(Student):
     """A student with a row of a table for each word piece, and the hashes of its word if it likes.
 
-    A subclass defines `word_embeddings`, `_read`, and what `Student` asks for beside `_body` and
-    `input_specs`; it puts what `_beside` gives behind the embeddings, and reads both.
+    A subclass defines `_read`, and what `Student` asks for beside `_body` and `input_specs`. It
+    makes its table with `_add_table`, or has one of its own and `word_embeddings`.
 
     Args:
         vocabulary: V, rows of the embedding table.
@@ -94,10 +95,37 @@ class PieceStudent(Student):
         """Of embedding and hashed features together."""
         return self.embedding_width + (self.hashed_dim or 0)
 
+    def _add_table(self, codes: int | None, dropout: float) -> None:
+        """Make ``embedding`` and ``embedding_dropout``.
+
+        Args:
+            codes: bytes for a word piece, which divide E: the table is then a product of that many
+                codebooks. None: E numbers.
+            dropout: rate after it.
+
+        Raises:
+            ValueError: no rate, or codes that do not divide E.
+        """
+        check_rates(embedding_dropout=dropout)
+        rows, width = self.vocabulary, self.embedding_width
+        options = {"dtype": self.dtype_policy, "name": "embedding"}
+        self.embedding_codes = codes
+        if codes is not None:
+            self.embedding = ProductEmbedding(rows, width, codes, self._seed(0), **options)
+        else:
+            start = keras.initializers.RandomNormal(stddev=width**-0.5, seed=self._seed(0))
+            self.embedding = keras.layers.Embedding(
+                rows, width, embeddings_initializer=start, **options
+            )
+        self.embedding_dropout = keras.layers.Dropout(
+            dropout, seed=self._seed(1), dtype=self.dtype_policy
+        )
+
     @property
     def word_embeddings(self) -> Any:
         """What takes an embedding table ``[V, E]`` by ``assign``, such as a variable."""
-        raise NotImplementedError
+        coded = isinstance(self.embedding, ProductEmbedding)
+        return self.embedding if coded else self.embedding.embeddings
 
     def _read(
         self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
