@@ -131,8 +131,9 @@ def bind_stage(
     theirs = "" if teacher is None else _first_head(teacher.model)
     own = _unnamed_head(models[spec.student].model, delivered)
     terms = tuple(bind_terms(spec.terms, task.outputs, theirs, own))
-    pools = {stream_key(term.pool): drawn(sets, term.pool) for term in spec.terms}
-    examples_of(sets, spec.stop.on)
+    stage = f"stage {spec.name!r}"
+    pools = {stream_key(term.pool): drawn(sets, term.pool, stage) for term in spec.terms}
+    examples_of(sets, spec.stop.on, stage)
     for term in terms:
         what = f"term {term.label}"
         _check_signals(spec, what, models, spec.student, term.student, term.align)
@@ -160,8 +161,10 @@ def bind_stage(
     )
 
 
-def examples_of(sets: Mapping[str, Sequence[Example]], name: str) -> Sequence[Example]:
-    """The examples of a set.
+def examples_of(
+    sets: Mapping[str, Sequence[Example]], name: str, who: str = "a stage"
+) -> Sequence[Example]:
+    """The examples of a set, which ``who`` draws from.
 
     Raises:
         RecipeError: there are none.
@@ -171,12 +174,12 @@ def examples_of(sets: Mapping[str, Sequence[Example]], name: str) -> Sequence[Ex
         share = {HELD_OUT: "held_out", TEST: "test"}.get(name)
         key = "" if share is None else f"; data.corpus.{share} is its share of all lines"
         raise RecipeError(
-            f"a stage draws from {name!r}, which has no text; sets with text: {there}{key}"
+            f"{who} draws from {name!r}, which has no text; sets with text: {there}{key}"
         )
     return sets[name]
 
 
-def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[str, ...]:
+def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str], who: str) -> tuple[str, ...]:
     """The sets of a pool without those that are empty, of which one at least must not be.
 
     Raises:
@@ -184,7 +187,7 @@ def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str]) -> tuple[s
     """
     found = tuple(name for name in pool if sets.get(name) or name not in sets)
     for name in found or pool:
-        examples_of(sets, name)
+        examples_of(sets, name, who)
     return found
 
 

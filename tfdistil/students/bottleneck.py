@@ -44,7 +44,7 @@ class BottleneckStudent(PieceStudent):
         ValueError: no sizes, or what `PieceStudent` raises.
 
     Signals of `call`:
-        - ``embedding [B, T, E]``, ``hidden [B, T, w]``, 0 at padding.
+        - ``embedding [B, T, E]``; ``hidden [B, T, w]``, 0 at padding.
         - with an output per text: ``sentence [B, w]``, the attention's.
         - with a projection: ``projection [B, T, D]``, with an output per text
           ``sentence_projection [B, D]``.
@@ -153,8 +153,10 @@ class BottleneckStudent(PieceStudent):
     ) -> dict[str, Any]:
         mask = ops.cast(mask, "int32")
         real = gather(np.array([[0], [1]], np.float32), mask)
-        embedding = self.embedding(ids) * real
-        x = self.bottleneck(self.embedding_dropout(embedding, training=training))
+        embedding = self.embedding(ids)
+        # The last piece's neighbour is nobody, whatever padding holds.
+        read = embedding * real if self.bottleneck.window else embedding
+        x = self.bottleneck(self.embedding_dropout(read, training=training))
         if hashed is not None and self.hashed_bottleneck is not None:
             x = x + self.hashed_bottleneck(self.embedding_dropout(hashed, training=training))
         hidden = self._encode(x * real, real, training, exporting)
