@@ -75,6 +75,14 @@ def test_dropout_of_a_teacher_on_jax():
     assert "1 passed" in done.stdout
 
 
+def test_students_with_recurrences_on_jax():
+    """Which asks where it runs, to choose how a recurrence is computed."""
+    file = "tests/students/test_bottleneck.py"
+    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, "-k", "statistics")
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "3 passed" in done.stdout
+
+
 def test_copied_layers_outlive_the_training_of_their_copies():
     """A step on JAX gives its arrays' memory away; the model copied from needs its own."""
     done = in_process("jax", "tests.distill.copy_on_jax")
