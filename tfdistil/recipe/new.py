@@ -102,7 +102,7 @@ def new_recipe(
         },
         **STUDENTS[student].models(task, width),
     }
-    stages = STUDENTS[student].stages(task, pool, sentences)
+    stages = STUDENTS[student].stages(pool, sentences)
     if head == "crf" or (head is None and task in STUDENTS[student].crf_in):
         models, stages = with_crf(task, models, stages)
     tree = CommentedMap(

@@ -22,13 +22,12 @@ FEWEST_UPDATES = 2000
 class Student:
     """What a student adds to a recipe: its models and stages, and what the comments say of them.
 
-    Its models depend on the task and the width of the teacher, None where that is not known, its
-    stages on the task, the sets of the second term and how many sentences these have. Its head is
-    a CRF in tasks where that has been measured to be better.
+    Its models depend on the task and the width of the teacher, None where that is not known. Its
+    head is a CRF in tasks where that has been measured to be better.
     """
 
     models: Callable[[str, int | None], dict[str, Any]]
-    stages: Callable[[str, list[str], int], list[dict[str, Any]]]
+    stages: Callable[[list[str], int], list[dict[str, Any]]]
     comments: Mapping[str, str]
     crf_in: frozenset[str] = frozenset()
 
@@ -65,17 +64,7 @@ def _reading_pieces(columns: int, hidden: int, hashes: bool, **keys: Any) -> dic
     return {"student": student}
 
 
-def _stage_of_codes(task: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    """Entities are new names: the student has to hear their capitals and what is around them."""
-    (stage,) = _one_stage(task, pool, sentences)
-    if task == "tags":
-        noise = [{"kind": "word_dropout", "probability": 0.3, "hides": "letters"}]
-        stage |= {"noise": noise, "stop": stage.pop("stop")}
-    return [stage]
-
-
-def _one_stage(task: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    del task
+def _one_stage(pool: list[str], sentences: int) -> list[dict[str, Any]]:
     steps = -(-sentences // BATCH)
     return [
         {
@@ -106,8 +95,8 @@ def _shipped_models(base: str, task: str, width: int | None) -> dict[str, Any]:
     return {**_shipped(base)["models"]}
 
 
-def _shipped_stages(base: str, task: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
-    del task, sentences  # the shipped recipes count updates
+def _shipped_stages(base: str, pool: list[str], sentences: int) -> list[dict[str, Any]]:
+    del sentences  # the shipped recipes count updates
     stages = []
     for stage in _shipped(base)["distill"]:
         terms = [
@@ -146,15 +135,13 @@ _TABLE_STAYS = "groups leaves the embeddings out: they stay the teacher's"
 def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
     return Student(
         partial(_coded, columns=columns, hidden=hidden, share=share, pieces=pieces),
-        _stage_of_codes,
+        _one_stage,
         {
             "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
             "columns;\nmax_pieces keeps the most frequent ones, so that files grow no further\n"
             "(docs/word_tables.md); hashed_dim: capitals and endings of whole words, which an\n"
             "uncased vocabulary hides, where words are labelled",
-            "distill": f"{_TABLE_STAYS};\nword_dropout, for tags: of three words in ten the "
-            "student sees the capitals alone,\nand learns to find names that nobody has seen "
-            "(docs/results/uner_en.md)",
+            "distill": _TABLE_STAYS,
         },
         frozenset(OUTPUTS),  # as measured: docs/results/uner_en.md and snips.md
     )
