@@ -40,6 +40,13 @@ MAKERS = {
         "head_input": "projection",
     },
     "bilstm-codes": {"kind": "bilstm", "embedding": 6, "hidden_dim": 8, "embedding_codes": 3},
+    "bilstm-intent": {
+        "kind": "bilstm",
+        "embedding": 6,
+        "hidden_dim": 8,
+        "intent_condition": True,
+        "heads": ("labels", "logits"),
+    },
     "mixer": {
         "kind": "mixer",
         "features": 32,
@@ -117,7 +124,10 @@ READ_PIECES = [name for name, maker in MAKERS.items() if STUDENTS[maker["kind"]]
 
 def make(name: str, task: str, seed: int = 1):
     vocabulary = {"vocabulary": VOCABULARY} if name in READ_PIECES else {}
-    return build_student(outputs=TASKS[task], seed=seed, **vocabulary, **MAKERS[name])
+    maker = {key: v for key, v in MAKERS[name].items() if key != "intent_condition"}
+    if task == "intent_slots" and "intent_condition" in MAKERS[name]:
+        maker["intent_condition"] = True  # other tasks have no intent that words could depend on
+    return build_student(outputs=TASKS[task], seed=seed, **vocabulary, **maker)
 
 
 def batch(name, lengths, time, seed=0):
@@ -136,7 +146,12 @@ def batch(name, lengths, time, seed=0):
 
 every_student = pytest.mark.parametrize("name", MAKERS)
 every_table_of_pieces = pytest.mark.parametrize(  # of codes, pieces share entries of the codebooks
-    "name", [name for name in READ_PIECES if not {"features", "embedding_codes"} & {*MAKERS[name]}]
+    "name",
+    [
+        name
+        for name in READ_PIECES
+        if not {"features", "embedding_codes", "intent_condition"} & {*MAKERS[name]}
+    ],
 )
 every_task = pytest.mark.parametrize("task", TASKS)
 
@@ -394,6 +409,7 @@ def test_export_function_refuses_an_unknown_head(name):
         ({"head_input": "x"}, "'hidden' or 'projection', got 'x'"),
         ({"head_input": "projection"}, "needs a projection width"),
         ({"projection_activation": "relu"}, "'relu'; it is gelu, linear"),
+        ({"intent_condition": True}, "outputs of words and exactly one per text; got tags"),
     ],
 )
 def test_errors(change, text):

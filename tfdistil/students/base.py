@@ -11,6 +11,7 @@ from tfdistil.arguments import check_rates, check_some
 from tfdistil.encoders.layers import Dense
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
+from tfdistil.students.intent_condition import chosen_intent, intent_of, make_conditions
 
 PROJECTIONS = {"gelu": "gelu", "linear": None}
 """The Keras activation of a projection by its name. GELU is bounded below, by -0.17: the softmax of
@@ -32,11 +33,14 @@ class Student(HeadedModel):
         projection_activation: f, a key of `PROJECTIONS`: ``gelu`` (XtremeDistil, equation 5) or
             ``linear``.
         head_input: what the heads read: ``hidden`` or ``projection``.
+        intent_condition: whether ``W[intent]`` is added to the scores of words, as by a pQRNN, see
+            `tfdistil.students.intent_condition`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
-        ValueError: no rates, outputs, heads or ``head_input`` that do not fit together, or an
-            unknown ``projection_activation``.
+        ValueError: no rates, outputs, heads or ``head_input`` that do not fit together, an unknown
+            ``projection_activation``, or an ``intent_condition`` of other outputs than of words and
+            one per text.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Student(HeadedModel):
         projection: int | None,
         projection_activation: str,
         head_input: str,
+        intent_condition: bool,
         seed: int | None,
         **kwargs: Any,
     ):
@@ -60,6 +65,12 @@ class Student(HeadedModel):
             raise ValueError(f"head_input is 'hidden' or 'projection', got {head_input!r}")
         if head_input == "projection" and projection is None:
             raise ValueError("head_input 'projection' needs a projection width, got None")
+        self.intent = intent_of(self.outputs_spec) if intent_condition else None
+        if intent_condition and self.intent is None:
+            raise ValueError(
+                "intent_condition is for outputs of words and exactly one per text; got "
+                f"{', '.join(self.outputs_spec)}"
+            )
         self.dropout, self.projection_width = dropout, projection
         self.projection_activation = projection_activation
         self.head_input, self.seed = head_input, seed
@@ -122,6 +133,11 @@ class Student(HeadedModel):
             signal: self._dense(spec.size, part + 2 + n, signal.replace("/", "_"), dtype="float32")
             for n, (signal, spec) in enumerate(self.head_specs.items())
         }
+        self.conditions = (
+            {}
+            if self.intent is None
+            else make_conditions(self.head_specs, self.outputs_spec, dtype="float32")
+        )
 
     def build(self, input_shape: Any = None) -> None:
         """Create all weights; done by the constructor."""
@@ -135,13 +151,16 @@ class Student(HeadedModel):
                 features = self.projection_width
         for layer in self.head_layers.values():
             layer.build((None, None, features))
+        for condition in self.conditions.values():
+            condition.build()
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """All signals by name, see the class.
 
         Args:
-            inputs: what the body reads. Other entries are not looked at.
-            training: whether dropout is on.
+            inputs: what the body reads; with `intent_condition` in training also what
+                `chosen_intent` does. Other entries are not looked at.
+            training: whether dropout is on, and words depend on the given intent.
         """
         return self._signals(inputs, training)
 
@@ -165,6 +184,10 @@ class Student(HeadedModel):
             signal: layer(features[self.head_specs[signal].level])
             for signal, layer in self.head_layers.items()
         }
+        for signal, condition in self.conditions.items():
+            predicted = scores[f"{signal.partition('/')[0]}/{self.intent}"]
+            intent = chosen_intent(str(self.intent), predicted, inputs, training)
+            scores[signal] = condition(scores[signal], intent, None, training=training)
         return signals | self._with_heads(scores, inputs)
 
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
@@ -172,7 +195,8 @@ class Student(HeadedModel):
 
         Every weight is in exactly one group.
         """
-        groups = [("heads", self._head_weights())]
+        conditions = [weight for layer in self.conditions.values() for weight in layer.weights]
+        groups = [("heads", self._head_weights() + conditions)]
         if self.projection is not None:
             groups.append(("projection", self.projection.weights))
         return [*groups, *self.body_groups()]
@@ -184,5 +208,6 @@ class Student(HeadedModel):
             "projection": self.projection_width,
             "projection_activation": self.projection_activation,
             "head_input": self.head_input,
+            "intent_condition": self.intent is not None,
             "seed": self.seed,
         }

@@ -39,6 +39,8 @@ class BiLSTMStudent(PieceStudent):
             projection.
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
+        intent_condition: whether labels of words depend on the intent, see
+            `tfdistil.students.base.Student`.
         hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
             `tfdistil.students.pieces.PieceStudent`.
         seed: makes initialization and dropout reproducible.
@@ -69,6 +71,7 @@ class BiLSTMStudent(PieceStudent):
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
+        intent_condition: bool = False,
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
@@ -84,6 +87,7 @@ class BiLSTMStudent(PieceStudent):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             seed,
             hashed_dim,
             features,

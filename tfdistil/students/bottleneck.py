@@ -36,7 +36,8 @@ class BottleneckStudent(PieceStudent):
         window: neighbours on each side whose embeddings a position reads too.
         embedding_dropout: rate on embeddings and hashes; None: ``dropout``.
         embedding_codes: bytes for a word piece, see `PieceStudent._add_table`.
-        outputs, heads, dropout, projection, projection_activation, head_input, seed: as of
+        outputs, heads, dropout, projection, projection_activation, head_input,
+            intent_condition, seed: as of
             `tfdistil.students.base.Student`.
         hashed_dim, features, ternary_map: as of `PieceStudent`.
 
@@ -70,6 +71,7 @@ class BottleneckStudent(PieceStudent):
         projection: int | None,
         projection_activation: str,
         head_input: str,
+        intent_condition: bool,
         hashed_dim: int | None,
         features: int | None,
         ternary_map: str,
@@ -85,6 +87,7 @@ class BottleneckStudent(PieceStudent):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             seed,
             hashed_dim,
             features,

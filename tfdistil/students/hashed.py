@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from tfdistil.arguments import check_features, check_rates, check_some
-from tfdistil.device_ops import argmax, gather
+from tfdistil.device_ops import gather
 from tfdistil.encoders.hashed_words import expanded
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
@@ -20,7 +20,7 @@ from tfdistil.quantization.engines import TERNARY, find_engine
 from tfdistil.quantization.observers import RangeObserver
 from tfdistil.students.attention_pooling import AttentionPooling
 from tfdistil.students.convolution import Linear
-from tfdistil.students.intent_condition import IntentCondition
+from tfdistil.students.intent_condition import chosen_intent, intent_of, make_conditions
 from tfdistil.students.masked_batch_norm import MaskedStatistics
 from tfdistil.students.recalibration import recalibrate
 from tfdistil.text.projection.ternary import ternary_table
@@ -119,18 +119,8 @@ class HashedStudent(HeadedModel):
             )
             for n, (signal, spec) in enumerate(self.head_specs.items())
         }
-        per_text = [name for name, spec in self.outputs_spec.items() if spec.level == "sequence"]
-        self.intent = per_text[0] if len(per_text) == 1 and "word" in levels else None
-        self.conditions = {
-            signal: IntentCondition(
-                self.outputs_spec[self.intent].size,
-                spec.size,
-                name=f"{signal.replace('/', '_')}_condition",
-                **common,
-            )
-            for signal, spec in self.head_specs.items()
-            if self.intent is not None and spec.level == "word"
-        }
+        self.intent = intent_of(self.outputs_spec)
+        self.conditions = make_conditions(self.head_specs, self.outputs_spec, **common)
 
     def _build_body(self) -> int:
         """Create the body's weights; returns the width of ``hidden``."""
@@ -213,7 +203,7 @@ class HashedStudent(HeadedModel):
             logits[name] = layer(hidden, real, training=training)
             if name in self.conditions:
                 predicted = logits[f"{name.partition('/')[0]}/{self.intent}"]
-                intent = self._chosen_intent(predicted, inputs, training)
+                intent = chosen_intent(str(self.intent), predicted, inputs, training)
                 logits[name] = self.conditions[name](logits[name], intent, real, training=training)
         scores = {name: logits[name] for name in self.head_layers}
         return signals | self._with_heads(scores, inputs)
@@ -225,27 +215,6 @@ class HashedStudent(HeadedModel):
     def _whole(self, table: np.ndarray, indices: Any) -> Any:
         """Rows of a table of whole numbers, as an int8 with scale 1."""
         return self._rounding.activation(gather(table, indices), *TERNARY)
-
-    def _chosen_intent(
-        self, predicted: Any, inputs: Mapping[str, Any], training: bool | None
-    ) -> Any:
-        """Ids of the intents the slots depend on, int32 ``[B]``."""
-        chosen = argmax(predicted)
-        if not training:
-            return chosen
-        # Whatever its teacher's head is called; of several heads the first one counts.
-        heard = sorted(
-            name
-            for name in inputs
-            if name.startswith("teacher/") and name.endswith(f"/{self.intent}")
-        )
-        if heard:
-            chosen = argmax(inputs[heard[0]])
-        gold = inputs.get(f"target/{self.intent}")
-        if gold is None:
-            return chosen
-        gold = ops.cast(gold, "int32")
-        return ops.where(gold >= 0, gold, chosen)
 
     def body_levels(self) -> dict[str, str]:
         """``embedding``, ``hidden``, and with an output per text ``sentence``."""

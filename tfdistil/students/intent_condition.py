@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import keras
 from keras import ops
 
-from tfdistil.device_ops import gather
+from tfdistil.device_ops import argmax, gather
+from tfdistil.heads.spec import HeadSpec
 from tfdistil.quantization.engines import find_engine
 from tfdistil.quantization.observers import RangeObserver
 
@@ -56,3 +58,63 @@ class IntentCondition(keras.layers.Layer):
             "l2": self.l2,
             "quantize": self.quantize,
         }
+
+
+def intent_of(outputs: Mapping[str, HeadSpec]) -> str | None:
+    """The output that words may depend on: the only one per text; None where there are not both."""
+    per_text = [name for name, spec in outputs.items() if spec.level == "sequence"]
+    of_words = any(spec.level == "word" for spec in outputs.values())
+    return per_text[0] if len(per_text) == 1 and of_words else None
+
+
+def make_conditions(
+    specs: Mapping[str, HeadSpec], outputs: Mapping[str, HeadSpec], **options: Any
+) -> dict[str, IntentCondition]:
+    """A layer for each signal at word level; none where words depend on no intent.
+
+    Args:
+        specs: what each signal of the heads scores.
+        outputs: what each output of the task is.
+        options: further arguments of `IntentCondition`.
+    """
+    intent = intent_of(outputs)
+    if intent is None:
+        return {}
+    return {
+        signal: IntentCondition(
+            outputs[intent].size, spec.size, name=f"{signal.replace('/', '_')}_condition", **options
+        )
+        for signal, spec in specs.items()
+        if spec.level == "word"
+    }
+
+
+def chosen_intent(
+    intent: str, predicted: Any, inputs: Mapping[str, Any], training: bool | None
+) -> Any:
+    """Ids of the intents that words depend on, int32 ``[B]``.
+
+    They are the predicted ones; in training the gold ones, or where there are none the teacher's
+    best.
+
+    Args:
+        intent: the output's name.
+        predicted: its logits ``[B, I]``, of the head whose words are scored.
+        inputs: in training ``target/<intent>`` int ``[B]``, -1 where unknown, and
+            ``teacher/<head>/<intent> [B, I]``, if they are there.
+        training: whether the model trains.
+    """
+    chosen = argmax(predicted)
+    if not training:
+        return chosen
+    # Whatever its teacher's head is called; of several heads the first one counts.
+    heard = sorted(
+        name for name in inputs if name.startswith("teacher/") and name.endswith(f"/{intent}")
+    )
+    if heard:
+        chosen = argmax(inputs[heard[0]])
+    gold = inputs.get(f"target/{intent}")
+    if gold is None:
+        return chosen
+    gold = ops.cast(gold, "int32")
+    return ops.where(gold >= 0, gold, chosen)

@@ -30,7 +30,8 @@ class PieceMixerStudent(BottleneckStudent):
         window: neighbours on each side whose embeddings a position reads too.
         max_positions: pieces of the longest row; longer texts are cut into windows.
         heads, dropout, embedding_dropout, embedding_codes, projection, projection_activation,
-            head_input, hashed_dim, features, ternary_map, seed: as of `BottleneckStudent`.
+            head_input, intent_condition, hashed_dim, features, ternary_map, seed: as of
+            `BottleneckStudent`.
 
     Raises:
         ValueError: arguments outside their ranges, or that do not fit together.
@@ -56,6 +57,7 @@ class PieceMixerStudent(BottleneckStudent):
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
+        intent_condition: bool = False,
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
@@ -78,6 +80,7 @@ class PieceMixerStudent(BottleneckStudent):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             hashed_dim,
             features,
             ternary_map,

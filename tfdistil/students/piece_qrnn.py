@@ -30,7 +30,8 @@ class PieceQrnnStudent(BottleneckStudent):
         pooling: of the QRNNs, see `tfdistil.students.qrnn.BiQRNN`.
         zoneout: probability that a state stays as it was; layer l has ``zoneout ** l``.
         heads, dropout, embedding_dropout, embedding_codes, projection, projection_activation,
-            head_input, hashed_dim, features, ternary_map, seed: as of `BottleneckStudent`.
+            head_input, intent_condition, hashed_dim, features, ternary_map, seed: as of
+            `BottleneckStudent`.
 
     Raises:
         ValueError: arguments outside their ranges, or that do not fit together.
@@ -56,6 +57,7 @@ class PieceQrnnStudent(BottleneckStudent):
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
+        intent_condition: bool = False,
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
@@ -75,6 +77,7 @@ class PieceQrnnStudent(BottleneckStudent):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             hashed_dim,
             features,
             ternary_map,

@@ -33,7 +33,8 @@ class PieceStudent(Student):
             embedding; None: pieces alone.
         features: N, of `HashedWords`; where there is ``hashed_dim``, and only there.
         ternary_map: of `HashedWords`.
-        outputs, heads, dropout, projection, projection_activation, head_input, seed: as of
+        outputs, heads, dropout, projection, projection_activation, head_input,
+            intent_condition, seed: as of
             `Student`.
 
     Raises:
@@ -53,6 +54,7 @@ class PieceStudent(Student):
         projection: int | None,
         projection_activation: str,
         head_input: str,
+        intent_condition: bool,
         seed: int | None,
         hashed_dim: int | None,
         features: int | None,
@@ -68,6 +70,7 @@ class PieceStudent(Student):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             seed,
             **kwargs,
         )

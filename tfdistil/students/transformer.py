@@ -47,6 +47,8 @@ class TransformerStudent(PieceStudent):
             projection.
         projection_activation: f: ``gelu`` (equation 5), or ``linear`` for `hidden_mse`.
         head_input: what the heads read: ``hidden`` or ``projection``.
+        intent_condition: whether labels of words depend on the intent, see
+            `tfdistil.students.base.Student`.
         max_positions: the longest sequence in pieces.
         hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
             `tfdistil.students.pieces.PieceStudent`.
@@ -81,6 +83,7 @@ class TransformerStudent(PieceStudent):
         projection: int | None = None,
         projection_activation: str = "gelu",
         head_input: str = "hidden",
+        intent_condition: bool = False,
         max_positions: int = 128,
         hashed_dim: int | None = None,
         features: int | None = None,
@@ -97,6 +100,7 @@ class TransformerStudent(PieceStudent):
             projection,
             projection_activation,
             head_input,
+            intent_condition,
             seed,
             hashed_dim,
             features,
