@@ -43,7 +43,7 @@ MAKERS = {
     "bilstm-intent": {
         "kind": "bilstm",
         "embedding": 6,
-        "hidden_dim": 8,
+        "hidden_dim": 12,
         "intent_condition": True,
         "heads": ("labels", "logits"),
     },

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
+from keras import ops
 
 from tfdistil.arguments import check_rates, check_some
 from tfdistil.encoders.layers import Dense
@@ -185,7 +186,8 @@ class Student(HeadedModel):
             for signal, layer in self.head_layers.items()
         }
         for signal, condition in self.conditions.items():
-            predicted = scores[f"{signal.partition('/')[0]}/{self.intent}"]
+            # As rows of one: of what a product gives the converter would find the highest in float.
+            predicted = ops.expand_dims(scores[f"{signal.partition('/')[0]}/{self.intent}"], 1)
             intent = chosen_intent(str(self.intent), predicted, inputs, training)
             scores[signal] = condition(scores[signal], intent, None, training=training)
         return signals | self._with_heads(scores, inputs)

@@ -99,12 +99,12 @@ def chosen_intent(
 
     Args:
         intent: the output's name.
-        predicted: its logits ``[B, I]``, of the head whose words are scored.
+        predicted: its logits ``[B, I]`` or ``[B, 1, I]``, of the head whose words are scored.
         inputs: in training ``target/<intent>`` int ``[B]``, -1 where unknown, and
             ``teacher/<head>/<intent> [B, I]``, if they are there.
         training: whether the model trains.
     """
-    chosen = argmax(predicted)
+    chosen = ops.reshape(argmax(predicted), (-1,))
     if not training:
         return chosen
     # Whatever its teacher's head is called; of several heads the first one counts.
