@@ -107,10 +107,10 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--student",
         choices=(
-            *("bilstm", "bilstm_codes", "bilstm_codes_small"),
+            *("bilstm", "bilstm_codes", "bilstm_codes_small", "bilstm_codes_tiny"),
             *("mixer", "pqrnn", "pqrnn_medium", "pqrnn_small"),
         ),
-        help="bilstm: the teacher's word pieces, about 4 MB; with codes for pieces 4 or 1 MB; "
+        help="bilstm: the teacher's word pieces, about 4 MB; with codes for pieces 4, 1 or 0.6 MB; "
         "pqrnn: hashed words, 2, 1 or half a megabyte; mixer: the same without recurrence, 1 MB",
     )
     init.add_argument(

@@ -111,7 +111,7 @@ def new_recipe(
         data=data,
         models=models,
         distill=stages,
-        export={"quantize": "int8", "max_drop": 0.5},
+        export={"quantize": "int8", "max_drop": 0.5, **STUDENTS[student].export},
         benchmark={"queries": 1000},
         seed=13,
     )

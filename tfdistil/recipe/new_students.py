@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -23,13 +23,15 @@ class Student:
     """What a student adds to a recipe: its models and stages, and what the comments say of them.
 
     Its models depend on the task and the width of the teacher, None where that is not known. Its
-    head is a CRF in tasks where that has been measured to be better.
+    head is a CRF in tasks where that has been measured to be better. ``export`` has keys that stand
+    beside those of every recipe.
     """
 
     models: Callable[[str, int | None], dict[str, Any]]
     stages: Callable[[list[str], int], list[dict[str, Any]]]
     comments: Mapping[str, str]
     crf_in: frozenset[str] = frozenset()
+    export: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _bilstm(task: str, width: int | None) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _drawn(pool: list[str]) -> str | list[str]:
 _TABLE_STAYS = "groups leaves the embeddings out: they stay the teacher's"
 
 
-def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
+def _codes(columns: int, hidden: int, share: int, pieces: int, **export: Any) -> Student:
     return Student(
         partial(_coded, columns=columns, hidden=hidden, share=share, pieces=pieces),
         _one_stage,
@@ -144,6 +146,7 @@ def _codes(columns: int, hidden: int, share: int, pieces: int) -> Student:
             "distill": _TABLE_STAYS,
         },
         frozenset(OUTPUTS),  # as measured: docs/results/uner_en.md and snips.md
+        export,
     )
 
 
@@ -166,6 +169,8 @@ STUDENTS = {
     ),
     "bilstm_codes": _codes(columns=384, hidden=200, share=4, pieces=20_000),
     "bilstm_codes_small": _codes(columns=192, hidden=104, share=8, pieces=11_000),
+    # The operators of a second signature would be a fifth of so small a file.
+    "bilstm_codes_tiny": _codes(columns=128, hidden=64, share=8, pieces=6_000, batch=1),
     "mixer": _hashing(
         "mixer",
         "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
@@ -189,10 +194,11 @@ HEADS = {
 
 _OF_TEXTS = {"tiny": "pqrnn_small", "small": "pqrnn_medium", "medium": "bilstm"}
 # docs/results/uner_en.md and snips.md; of entities hashed words alone know less than a light CRF.
-_OF_WORDS = {"tiny": "pqrnn_small", "small": "bilstm_codes_small", "medium": "bilstm_codes"}
+_OF_SLOTS = {"tiny": "pqrnn_small", "small": "bilstm_codes_small", "medium": "bilstm_codes"}
+_OF_TAGS = {**_OF_SLOTS, "tiny": "bilstm_codes_tiny"}
 SIZES: dict[str, dict[str, str]] = {
-    "tags": _OF_WORDS,
-    "intent_slots": _OF_WORDS,
+    "tags": _OF_TAGS,
+    "intent_slots": _OF_SLOTS,
     "classes": _OF_TEXTS,
     "pair": _OF_TEXTS,
 }
