@@ -95,11 +95,10 @@ class BiLSTMStudent(PieceStudent):
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
-        rate = dropout if embedding_dropout is None else embedding_dropout
         read = self.read_width
         check_parameters(vocabulary * embedding + 8 * hidden_dim * (read + hidden_dim))
         self.hidden_dim = hidden_dim
-        self._add_table(embedding_codes, rate)
+        self._add_table(embedding_codes, embedding_dropout)
         self.encoder = BiLSTM(
             hidden_dim, seed=self._seed(2), dtype=self.dtype_policy, name="encoder"
         )

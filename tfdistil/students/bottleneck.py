@@ -37,8 +37,7 @@ class BottleneckStudent(PieceStudent):
         embedding_dropout: rate on embeddings and hashes; None: ``dropout``.
         embedding_codes: bytes for a word piece, see `PieceStudent._add_table`.
         outputs, heads, dropout, projection, projection_activation, head_input,
-            intent_condition, seed: as of
-            `tfdistil.students.base.Student`.
+            intent_condition, seed: as of `tfdistil.students.base.Student`.
         hashed_dim, features, ternary_map: as of `PieceStudent`.
 
     Raises:
@@ -95,9 +94,7 @@ class BottleneckStudent(PieceStudent):
             **kwargs,
         )
         check_sizes(bottleneck=bottleneck)
-        self._add_table(
-            embedding_codes, dropout if embedding_dropout is None else embedding_dropout
-        )
+        self._add_table(embedding_codes, embedding_dropout)
         self.bottleneck = Linear(bottleneck, window=window, seed=self._seed(2), name="bottleneck")
         self.hashed_bottleneck = (
             None

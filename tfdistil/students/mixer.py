@@ -12,7 +12,7 @@ from tfdistil.heads.spec import Level
 from tfdistil.quantization.engines import TERNARY
 from tfdistil.students.convolution import Linear
 from tfdistil.students.hashed import HashedStudent
-from tfdistil.students.mixing import CentredNorm, MixerBlock, check_length, check_window
+from tfdistil.students.mixing import CentredNorm, check_length, check_window, mixer_blocks
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -88,17 +88,7 @@ class MixerStudent(HashedStudent):
             hidden_dim, window=window, relu=True, seed=self._seed(1), name="neighbours", **common
         )
         self.bottleneck = Linear(bottleneck, seed=self._seed(3), name="bottleneck", **common)
-        self.blocks = [
-            MixerBlock(
-                max_positions,
-                hidden_dim,
-                hidden_dim,
-                seed=self._seed(10 * number),
-                name=f"block_{number}",
-                **common,
-            )
-            for number in range(1, layers + 1)
-        ]
+        self.blocks = mixer_blocks(layers, max_positions, hidden_dim, seed, **common)
         self.norm = CentredNorm(quantize, name="norm")
         self._add_heads()
         self.build()

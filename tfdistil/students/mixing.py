@@ -232,3 +232,28 @@ class MixerBlock(keras.layers.Layer):
             "quantize": self.quantize,
             "seed": self.seed,
         }
+
+
+def mixer_blocks(
+    count: int, positions: int, hidden_dim: int, seed: int | None, **common: Any
+) -> list[MixerBlock]:
+    """Blocks that read each other in turn, with MLPs of one width.
+
+    Args:
+        count: of blocks.
+        positions: P, of the longest row.
+        hidden_dim: of both MLPs of a block.
+        seed: of the whole; each block has ten from it on.
+        common: further arguments of `MixerBlock`.
+    """
+    return [
+        MixerBlock(
+            positions,
+            hidden_dim,
+            hidden_dim,
+            seed=None if seed is None else seed + 10 * number,
+            name=f"block_{number}",
+            **common,
+        )
+        for number in range(1, count + 1)
+    ]

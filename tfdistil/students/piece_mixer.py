@@ -10,7 +10,7 @@ import keras
 from tfdistil.arguments import MOST_LAYERS, check_parameters, check_sizes
 from tfdistil.heads.spec import Level
 from tfdistil.students.bottleneck import BottleneckStudent
-from tfdistil.students.mixing import CentredNorm, MixerBlock, check_length, check_window
+from tfdistil.students.mixing import CentredNorm, check_length, check_window, mixer_blocks
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -96,16 +96,7 @@ class PieceMixerStudent(BottleneckStudent):
             "window": window,
             "max_positions": max_positions,
         }
-        self.blocks = [
-            MixerBlock(
-                max_positions,
-                hidden_dim,
-                hidden_dim,
-                seed=self._seed(10 * number),
-                name=f"block_{number}",
-            )
-            for number in range(1, layers + 1)
-        ]
+        self.blocks = mixer_blocks(layers, max_positions, hidden_dim, seed)
         self.norm = CentredNorm(name="norm")
         self._add_top(10 * (layers + 1))
         self.build()

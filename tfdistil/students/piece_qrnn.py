@@ -10,7 +10,7 @@ import keras
 from tfdistil.arguments import MOST_LAYERS, check_parameters, check_rates, check_sizes
 from tfdistil.heads.spec import Level
 from tfdistil.students.bottleneck import BottleneckStudent
-from tfdistil.students.qrnn import BiQRNN
+from tfdistil.students.qrnn import build_in_turn, qrnn_layers, run_in_turn
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -96,31 +96,15 @@ class PieceQrnnStudent(BottleneckStudent):
             "pooling": pooling,
             "zoneout": zoneout,
         }
-        self.qrnns = [
-            BiQRNN(
-                state,
-                taps,
-                pooling,
-                zoneout**number,
-                seed=self._seed(10 * number),
-                name=f"qrnn_{number}",
-            )
-            for number in range(1, layers + 1)
-        ]
+        self.qrnns = qrnn_layers(layers, state, taps, pooling, zoneout, seed)
         self._add_top(10 * (layers + 1))
         self.build()
 
     def _build_layers(self, width: int) -> int:
-        for layer in self.qrnns:
-            layer.build((None, None, width))
-            width = 2 * layer.units
-        return width
+        return build_in_turn(self.qrnns, width)
 
     def _encode(self, x: Any, real: Any, training: bool | None, exporting: bool) -> Any:
-        for layer in self.qrnns:
-            # What a device runs is unrolled whatever the length.
-            x = layer(x, real, training=training, unroll=True if exporting else None)
-        return x
+        return run_in_turn(self.qrnns, x, real, training, exporting)
 
     def encoder_layers(self) -> Sequence[keras.layers.Layer]:
         """The QRNNs."""

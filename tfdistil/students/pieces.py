@@ -34,8 +34,7 @@ class PieceStudent(Student):
         features: N, of `HashedWords`; where there is ``hashed_dim``, and only there.
         ternary_map: of `HashedWords`.
         outputs, heads, dropout, projection, projection_activation, head_input,
-            intent_condition, seed: as of
-            `Student`.
+            intent_condition, seed: as of `Student`.
 
     Raises:
         ValueError: no sizes, one of ``hashed_dim`` and ``features`` without the other, or what
@@ -98,17 +97,18 @@ class PieceStudent(Student):
         """Of embedding and hashed features together."""
         return self.embedding_width + (self.hashed_dim or 0)
 
-    def _add_table(self, codes: int | None, dropout: float) -> None:
+    def _add_table(self, codes: int | None, dropout: float | None) -> None:
         """Make ``embedding`` and ``embedding_dropout``.
 
         Args:
             codes: bytes for a word piece, which divide E: the table is then a product of that many
                 codebooks. None: E numbers.
-            dropout: rate after it.
+            dropout: rate after it; None: that in front of the heads.
 
         Raises:
             ValueError: no rate, or codes that do not divide E.
         """
+        dropout = self.dropout if dropout is None else dropout
         check_rates(embedding_dropout=dropout)
         rows, width = self.vocabulary, self.embedding_width
         options = {"dtype": self.dtype_policy, "name": "embedding"}

@@ -12,7 +12,7 @@ from tfdistil.arguments import MOST_LAYERS, check_parameters, check_rates, check
 from tfdistil.heads.spec import Level
 from tfdistil.students.convolution import NormalizedConvolution
 from tfdistil.students.hashed import HashedStudent
-from tfdistil.students.qrnn import BiQRNN
+from tfdistil.students.qrnn import build_in_turn, qrnn_layers, run_in_turn
 
 
 @keras.saving.register_keras_serializable(package="tfdistil")
@@ -98,38 +98,20 @@ class PqrnnStudent(HashedStudent):
         self.bottleneck = NormalizedConvolution(
             bottleneck, relu=True, seed=self._seed(1), name="bottleneck", **common
         )
-        self.qrnns = [
-            BiQRNN(
-                state,
-                taps,
-                pooling,
-                zoneout**layer,
-                seed=self._seed(10 * layer),
-                name=f"qrnn_{layer}",
-                **common,
-            )
-            for layer in range(1, layers + 1)
-        ]
+        self.qrnns = qrnn_layers(layers, state, taps, pooling, zoneout, seed, **common)
         self._add_heads()
         self.build()
 
     def _build_body(self) -> int:
         self.bottleneck.build((None, None, self.features))
-        width = self.bottleneck.units
-        for layer in self.qrnns:
-            layer.build((None, None, width))
-            width = 2 * layer.units
-        return width
+        return build_in_turn(self.qrnns, self.bottleneck.units)
 
     def _body(
         self, features: Any, real: Any, training: bool | None, exporting: bool
     ) -> tuple[Any, Any]:
         embedding = self.bottleneck(features, real, training=training)
-        embedding = hidden = self.bottleneck.range.rounded(embedding * real)
-        for layer in self.qrnns:
-            # What a device runs is unrolled whatever the length.
-            hidden = layer(hidden, real, training=training, unroll=True if exporting else None)
-        return embedding, hidden
+        embedding = self.bottleneck.range.rounded(embedding * real)
+        return embedding, run_in_turn(self.qrnns, embedding, real, training, exporting)
 
     def body_groups(self) -> dict[str, Sequence[keras.layers.Layer]]:
         """``encoder``, the QRNNs, and ``bottleneck``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import keras
@@ -185,6 +186,53 @@ class BiQRNN(keras.layers.Layer):
             "quantize": self.quantize,
             "seed": self.seed,
         }
+
+
+def qrnn_layers(
+    count: int,
+    units: int,
+    taps: int,
+    pooling: str,
+    zoneout: float,
+    seed: int | None,
+    **common: Any,
+) -> list[BiQRNN]:
+    """Layers that read each other in turn; layer l of 1 ... ``count`` has ``zoneout ** l``.
+
+    Args:
+        count: of layers.
+        units, taps, pooling, zoneout, common: as of `BiQRNN`.
+        seed: of the whole; each layer has ten from it on.
+    """
+    return [
+        BiQRNN(
+            units,
+            taps,
+            pooling,
+            zoneout**layer,
+            seed=None if seed is None else seed + 10 * layer,
+            name=f"qrnn_{layer}",
+            **common,
+        )
+        for layer in range(1, count + 1)
+    ]
+
+
+def build_in_turn(layers: Sequence[BiQRNN], width: int) -> int:
+    """Create the weights of layers that begin with ``width``; returns what the last one gives."""
+    for layer in layers:
+        layer.build((None, None, width))
+        width = 2 * layer.units
+    return width
+
+
+def run_in_turn(
+    layers: Sequence[BiQRNN], x: Any, real: Any, training: bool | None, exporting: bool
+) -> Any:
+    """What the last layer gives; see `BiQRNN.call`. A device's graph is unrolled at any length."""
+    for layer in layers:
+        x = layer(x, real, training=training, unroll=True if exporting else None)
+    return x
 
 
 def reverse(x: Any, training: bool | None = None) -> Any:
