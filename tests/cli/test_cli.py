@@ -162,7 +162,7 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
 @pytest.mark.parametrize(
     ("assignment", "says"),
     [
-        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, mixer, pqrnn"),
+        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, mixer, "),
         ("models.student.widht=8", "models.student: unknown key 'widht'; besides those of every"),
         (
             "models.student.hidden_dim=0",
@@ -202,7 +202,8 @@ def test_what_a_schedule_asks_for_in_vain_is_found_before_training(tiny, capsys,
 def test_a_recipe_mended_after_an_error_runs_in_the_same_folder(tiny, capsys):
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=gru")
     assert error.endswith(
-        "models.student: unknown student 'gru'; the kinds are bilstm, mixer, pqrnn, transformer"
+        "models.student: unknown student 'gru'; the kinds are "
+        "bilstm, mixer, piece_mixer, piece_qrnn, pqrnn, transformer"
     )
     error = fails(capsys, "run", tiny, "--out", "run", "--set", "models.student.kind=bigru")
     assert "another recipe" not in error
