@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
 from tfdistil.errors import DataError
 from tfdistil.students import build_student
@@ -11,9 +10,7 @@ from tfdistil.students.embeddings import (
     read_vectors,
     svd_embedding,
     vectors_for_vocabulary,
-    vectors_of_pieces,
 )
-from tfdistil.text.pretrained import bert_tokenizer
 
 
 @pytest.fixture
@@ -207,49 +204,3 @@ def test_pieces_take_the_vectors_of_what_they_spell():
 def test_vectors_for_vocabulary_errors(pieces, vectors, text):
     with pytest.raises(ValueError, match=text):
         vectors_for_vocabulary(pieces, vectors)
-
-
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-
-
-def wordpieces(*pieces: str, lowercase: bool = False) -> Tokenizer:
-    vocabulary = {piece: i for i, piece in enumerate((*SPECIAL, *pieces))}
-    return bert_tokenizer(vocabulary, lowercase=lowercase)
-
-
-def test_what_pieces_of_another_vocabulary_begin_as():
-    old = wordpieces("play", "##ing", "un", "##play", "##s", "a", "##b", lowercase=True)
-    new = wordpieces(
-        "play", "##ing", "playing", "Play", "##Play", "unplays", "##ab", "#", "ห", "##กข"
-    )
-    table = np.random.default_rng(3).normal(size=(old.get_vocab_size(), 4)).astype(np.float32)
-    found = vectors_of_pieces(table, old, new)
-    spelled = {
-        "[CLS]": ["[CLS]"],
-        "play": ["play"],
-        "##ing": ["##ing"],
-        "playing": ["play", "##ing"],
-        "Play": ["play"],
-        "##Play": ["##play"],
-        "unplays": ["un", "##play", "##s"],
-        "##ab": ["a", "##b"],
-    }
-    for piece, parts in spelled.items():
-        expected = np.mean([table[old.token_to_id(part)] for part in parts], axis=0)
-        np.testing.assert_allclose(found[new.token_to_id(piece)], expected, rtol=1e-6)
-
-
-def test_letters_of_another_script_do_not_all_begin_as_the_unknown_piece():
-    """They are drawn as the table is distributed, and the same each time."""
-    letters = [chr(0x1200 + i) for i in range(256)]
-    old, new = wordpieces("a"), wordpieces(*letters, *(f"##{letter}" for letter in letters))
-    table = np.random.default_rng(3).normal([1, -2, 5], [1, 0.1, 3], (6, 3)).astype(np.float32)
-    found = vectors_of_pieces(table, old, new)
-    np.testing.assert_array_equal(found, vectors_of_pieces(table, old, new))
-    np.testing.assert_array_equal(found[:5], table[:5])
-    drawn = found[5:]
-    assert len(np.unique(drawn, axis=0)) == 512
-    # Four standard errors of a mean and of a deviation.
-    error = table.std(axis=0) / np.sqrt(512)
-    assert (np.abs(drawn.mean(axis=0) - table.mean(axis=0)) < 4 * error).all()
-    assert (np.abs(drawn.std(axis=0) - table.std(axis=0)) < 4 * error).all()

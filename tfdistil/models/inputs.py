@@ -6,6 +6,7 @@ here and one line in `READS`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,9 +27,9 @@ from tfdistil.students.embeddings import (
     read_vectors,
     svd_embedding,
     vectors_for_vocabulary,
-    vectors_of_pieces,
     width_of_vectors,
 )
+from tfdistil.students.own_pieces import fitted_to_words, vectors_of_pieces
 from tfdistil.tasks import Task
 from tfdistil.text.featurizer import Featurizer
 from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
@@ -103,7 +104,9 @@ def piece_inputs(
     read = (corpus.train, corpus.transfer, corpus.augmented)
     if spec.tokenizer is not None:
         own = wordpieces_of(spec.tokenizer.vocabulary, spec.tokenizer.lowercase, *read)
-        vectors = vectors_of_pieces(vectors, tokenizer, own)
+        words = Counter(chain.from_iterable(sentences(*read)))
+        guess = vectors_of_pieces(vectors, tokenizer, own)
+        vectors = fitted_to_words(guess, vectors, tokenizer, own, words)
         kept, names = own, {}
     elif spec.prune_vocabulary:
         kept, old = _pruned(spec, featurizer, sentences(*read))

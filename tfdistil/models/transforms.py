@@ -25,7 +25,7 @@ from tfdistil.options import wrong_call
 from tfdistil.registry import entering
 from tfdistil.shards.writing import line_pieces
 from tfdistil.students import STUDENTS
-from tfdistil.students.embeddings import vectors_of_pieces
+from tfdistil.students.own_pieces import vectors_of_pieces
 from tfdistil.text.prune import characters, prune_tokenizer
 from tfdistil.variables import copy_values
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from tfdistil.errors import DataError
 from tfdistil.files import check_regular
@@ -116,39 +115,6 @@ def rotation(dim: int) -> np.ndarray:
     """A random orthogonal matrix ``[E, E]``, the same for each width."""
     q, r = np.linalg.qr(np.random.default_rng(dim).normal(size=(dim, dim)))
     return q * np.sign(np.diag(r))
-
-
-def vectors_of_pieces(table: np.ndarray, source: Tokenizer, target: Tokenizer) -> np.ndarray:
-    """Vectors for the pieces of another tokenizer, from those of the pieces that spell them.
-
-    A piece that ``source`` has too keeps its vector (a ``##`` piece one that begins no word); any
-    other gets the mean over the pieces ``source`` makes of its characters. What it cannot spell, as
-    the letters of another script, is drawn from the normal distribution with the mean and deviation
-    of the table, so that no two pieces begin alike as the one for unknown words would have them.
-
-    Args:
-        table: ``[V, D]``, a row per piece of ``source``.
-        source, target: WordPiece tokenizers, or others whose continuations begin with ``##``.
-
-    Returns:
-        float32 ``[V', D]``, a row per piece of ``target``.
-    """
-    known = source.get_vocab()
-    fold = source.normalizer.normalize_str if source.normalizer is not None else str
-    unknown = known.get(getattr(source.model, "unk_token", None) or "")
-    size = (target.get_vocab_size(), table.shape[1])
-    draw = np.random.default_rng(0).normal(size=size)
-    vectors = (table.mean(axis=0) + draw * table.std(axis=0)).astype(np.float32)
-    for piece, row in target.get_vocab().items():
-        text = piece.removeprefix("##")
-        same = piece if piece in known else piece[: len(piece) - len(text)] + fold(text)
-        if same in known:
-            vectors[row] = table[known[same]]
-            continue
-        ids = [i for i in source.encode(text, add_special_tokens=False).ids if i != unknown]
-        if ids:
-            vectors[row] = table[ids].mean(axis=0)
-    return vectors
 
 
 def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
