@@ -15,6 +15,8 @@ from tfdistil.benchmarks import cli as benchmark_cli
 from tfdistil.cli import main as cli
 from tfdistil.data.readers import READERS
 from tfdistil.exporting import cli as export_cli
+from tfdistil.recipe.loading import load_recipe
+from tfdistil.recipe.renamed import RENAMED
 from tfdistil.students import STUDENTS
 
 ROOT = Path(__file__).parents[1]
@@ -102,6 +104,19 @@ def test_command_lines_parse(page, capsys):
             PARSERS[program]().parse_args(arguments)
         except SystemExit:
             pytest.fail(f"{program} {' '.join(arguments)}: {capsys.readouterr().err}")
+
+
+@every_page
+def test_command_lines_set_keys_that_recipes_have(page):
+    """Recipes of the repository are loaded with what a command sets."""
+    for program, *arguments in commands(page):
+        parsed = PARSERS[program]().parse_args(arguments)
+        sets, recipe = getattr(parsed, "assignments", []), Path(getattr(parsed, "recipe", "-"))
+        given = [text for text in arguments if re.match(r"[a-z_0-9.]+=", text)]
+        stale = {text.partition("=")[0].rpartition(".")[2] for text in given} & {*RENAMED}
+        assert not stale, f"{' '.join(arguments)}: {stale}"
+        if recipe.parts[:2] == ("benchmarks", "recipes") and "$" not in "".join(sets):
+            load_recipe(ROOT / recipe, sets)
 
 
 def options(parser: argparse.ArgumentParser) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 MOST_SIZE = 2**16
@@ -41,6 +42,28 @@ def check_rates(**rates: Any) -> None:
     for name, rate in rates.items():
         if type(rate) not in (int, float) or not 0 <= rate < 1:
             raise ValueError(f"{name} is a number from 0 to below 1, got {rate!r}")
+
+
+def check_flags(**flags: Any) -> None:
+    """Make sure that these are true or false, and no word of YAML such as ``no``.
+
+    Raises:
+        ValueError: one that is not.
+    """
+    for name, flag in flags.items():
+        if type(flag) is not bool:
+            raise ValueError(f"{name} is true or false, got {flag!r}")
+
+
+def check_choice(known: Collection[str], **choices: Any) -> None:
+    """Make sure that these are among the words that are known.
+
+    Raises:
+        ValueError: one that is not.
+    """
+    for name, choice in choices.items():
+        if not isinstance(choice, str) or choice not in known:
+            raise ValueError(f"{name} is one of {', '.join(known)}; got {choice!r}")
 
 
 def check_some(outputs: Any) -> None:

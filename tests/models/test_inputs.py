@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +22,8 @@ from tfdistil.models.record import ModelRecord, copy_of, load_model, save_model
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.models import EncoderSpec
 from tfdistil.students import STUDENTS
-from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding, vectors_of_pieces
+from tfdistil.students.embeddings import pca_ppa_embedding, svd_embedding
+from tfdistil.students.own_pieces import fitted_to_words, vectors_of_pieces
 
 WIDTH = 8
 
@@ -140,11 +143,20 @@ def test_the_whole_vocabulary_on_request(make, teacher):
     np.testing.assert_array_equal(student.model.word_embeddings, teacher.model.word_embeddings)
 
 
-def test_a_vocabulary_of_its_own(make, teacher):
+def test_a_vocabulary_of_its_own(make, teacher, corpus):
+    """Its vectors are fitted to all words that the student reads."""
     student = make("{dim: 4}", ", tokenizer: {vocabulary: 200}")
-    tokenizers = teacher.featurizer.tokenizer, student.featurizer.tokenizer
-    vectors = vectors_of_pieces(np.asarray(teacher.model.word_embeddings), *tokenizers)
+    table, both = (
+        np.asarray(teacher.model.word_embeddings),
+        (teacher.featurizer, student.featurizer),
+    )
+    guess = vectors_of_pieces(table, *both)
+    words = Counter(
+        w for e in (*corpus.train, *corpus.transfer, *corpus.augmented) for w in e.words
+    )
+    vectors = fitted_to_words(guess, table, *both, words)
     np.testing.assert_array_equal(student.model.word_embeddings, svd_embedding(vectors, 4))
+    assert np.abs(vectors - guess).max() > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -246,6 +258,26 @@ def test_too_few_pieces_are_refused_before_a_teacher_is_trained(corpus, teacher,
     spec = recipe("{kind: bilstm, embedding: {dim: 4}, max_pieces: 5}")
     with pytest.raises(RecipeError, match=r"models\.student: max_pieces: the text has characters"):
         check_tables(spec, {"teacher": teacher}, corpus, tmp_path)
+
+
+def test_a_vocabulary_without_room_for_all_characters_is_refused_before_too(
+    corpus, teacher, tmp_path
+):
+    letters = Example(words=("".join(map(chr, range(0x1200, 0x1248))),), tags=("O",))
+    many = replace(corpus, train=[*corpus.train, letters])
+
+    def check(vocabulary):
+        own = f"embedding: {{dim: 4}}, tokenizer: {{vocabulary: {vocabulary}}}"
+        spec = recipe(f"{{kind: bilstm, hidden_dim: 4, {own}}}")
+        check_tables(spec, {"teacher": teacher}, many, tmp_path)
+        return Models(spec, many, tmp_path, made={"teacher": teacher})["student"]
+
+    says = r"models\.student: tokenizer\.vocabulary is 200, but .* characters alone are (\d+)"
+    with pytest.raises(RecipeError, match=says) as caught:
+        check(200)
+    found = re.search(says, str(caught.value))
+    assert found is not None
+    assert check(int(found[1])).facts["pieces"] == int(found[1])
 
 
 @pytest.mark.parametrize(

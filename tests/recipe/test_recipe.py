@@ -268,6 +268,13 @@ def test_updates_by_layer_group(write):
     assert at_once.startswith("r.yaml:17: `distill.0`: stop.updates by layer group needs unfreeze")
 
 
+@pytest.mark.parametrize("model", ["teacher", "student"])
+def test_a_window_has_room_for_words(write, model):
+    with pytest.raises(RecipeError, match=rf"`models\.{model}\.max_length`: .* equal to 8; got 7"):
+        load_recipe(write(LINES), [f"models.{model}.max_length=7"])
+    assert load_recipe(write(LINES), [f"models.{model}.max_length=8"])
+
+
 @pytest.mark.parametrize(
     ("value", "place", "reason"),
     [

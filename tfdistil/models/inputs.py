@@ -41,7 +41,7 @@ from tfdistil.text.prune import (
     prune_tokenizer,
 )
 from tfdistil.text.subwords import SubwordFeaturizer
-from tfdistil.text.train_tokenizer import train_wordpiece
+from tfdistil.text.train_tokenizer import fewest_pieces, train_wordpiece
 
 HASHED = "hashed_dim"
 """The argument of students of word pieces that read the hashes of words beside them."""
@@ -103,20 +103,13 @@ def piece_inputs(
     names = featurizer.special_names()
     read = (corpus.train, corpus.transfer, corpus.augmented)
     if spec.tokenizer is not None:
-        own = wordpieces_of(spec.tokenizer.vocabulary, spec.tokenizer.lowercase, *read)
-        words = Counter(chain.from_iterable(sentences(*read)))
-        guess = vectors_of_pieces(vectors, tokenizer, own)
-        vectors = fitted_to_words(guess, vectors, tokenizer, own, words)
-        kept, names = own, {}
+        kept = wordpieces_of(spec.tokenizer.vocabulary, spec.tokenizer.lowercase, *read)
+        names = {}
     elif spec.prune_vocabulary:
         kept, old = _pruned(spec, featurizer, sentences(*read))
         vectors = vectors[old]
     else:
         kept = tokenizer
-    facts = {"pieces": len(vectors), "teacher_pieces": tokenizer.get_vocab_size()}
-    table, overlap = _table(spec.embedding, vectors, kept, seed)
-    if overlap is not None:
-        facts["pieces_with_vectors"] = overlap
     own_featurizer = SubwordFeaturizer.from_tokenizer(
         kept,
         spec.max_length,
@@ -124,6 +117,14 @@ def piece_inputs(
         alignment=alignment(corpus.task),
         token_types=False,
     )
+    if spec.tokenizer is not None:
+        guess = vectors_of_pieces(vectors, featurizer, own_featurizer)
+        words = Counter(chain.from_iterable(sentences(*read)))
+        vectors = fitted_to_words(guess, vectors, featurizer, own_featurizer, words)
+    facts = {"pieces": len(vectors), "teacher_pieces": tokenizer.get_vocab_size()}
+    table, overlap = _table(spec.embedding, vectors, kept, seed)
+    if overlap is not None:
+        facts["pieces_with_vectors"] = overlap
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
     if spec.options.get(HASHED) is None:
         if HASHED not in spec.options and spec.hashing != HashingSpec():
@@ -163,13 +164,22 @@ def check_pieces(spec: StudentSpec, featurizer: SubwordFeaturizer, corpus: Corpu
         corpus: what has to be spelled.
 
     Raises:
-        ValueError: `max_pieces` is less than the characters and special pieces.
+        ValueError: `max_pieces` or `tokenizer.vocabulary` is less than the characters and special
+            pieces.
+        DataError: there is no text to make pieces of.
     """
-    if spec.max_pieces is None or spec.tokenizer is not None:
-        return
     text = sentences(corpus.train, corpus.transfer, corpus.augmented)
-    with _naming_the_limit():
-        needed_pieces(featurizer, chain.from_iterable(text), spec.max_pieces)
+    if spec.tokenizer is not None:
+        lines = (" ".join(words) for words in text)
+        needed = fewest_pieces(lines, lowercase=spec.tokenizer.lowercase)
+        if spec.tokenizer.vocabulary < needed:
+            raise ValueError(
+                f"tokenizer.vocabulary is {spec.tokenizer.vocabulary:,}, but special pieces and "
+                f"characters alone are {needed:,}; give {needed:,} or more"
+            )
+    elif spec.max_pieces is not None:
+        with _naming_the_limit():
+            needed_pieces(featurizer, chain.from_iterable(text), spec.max_pieces)
 
 
 def _table(

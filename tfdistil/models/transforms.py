@@ -206,10 +206,7 @@ def new_vocabulary(
     old, after_it = reads.subwords, reads.with_tokenizer(tokenizer, names={})
     featurizer = after_it.subwords
     table = np.asarray(before.word_embeddings)
-    vectors = vectors_of_pieces(table, old.tokenizer, tokenizer)
-    for role in ("cls", "sep", "pad", "unk", "mask"):  # under whatever name
-        if (piece := getattr(old, role)) is not None:
-            vectors[getattr(featurizer, role)] = table[piece]
+    vectors = vectors_of_pieces(table, old, featurizer)
     after = _like(before, vocabulary=len(vectors), pad_id=featurizer.pad)
     _copy_all_but_vocabulary(after, before)
     after.word_embeddings.assign(vectors)

@@ -36,23 +36,39 @@ class Student:
 
 def _bilstm(task: str, width: int | None) -> dict[str, Any]:
     # Names have capitals: 3 points on UNER English (docs/pqrnn.md).
-    return _reading_pieces(min(128, width or 128), 200, task == "tags")
+    return _reading_pieces(_lstm(200, task), min(128, width or 128), task == "tags")
+
+
+def _lstm(hidden: int, task: str) -> dict[str, Any]:
+    del task
+    return {"kind": "bilstm", "hidden_dim": hidden}
+
+
+def _qrnns(state: int, bottleneck: int, task: str) -> dict[str, Any]:
+    body = {"kind": "piece_qrnn", "state": state, "layers": 2, "bottleneck": bottleneck}
+    return body | ({"intent_condition": True} if task == "intent_slots" else {})
 
 
 def _coded(
-    task: str, width: int | None, columns: int, hidden: int, share: int, pieces: int
+    body: Callable[[str], dict[str, Any]],
+    columns: int,
+    share: int,
+    pieces: int,
+    task: str,
+    width: int | None,
 ) -> dict[str, Any]:
-    """A BiLSTM whose word pieces have a byte for ``share`` columns, as many as the teacher has."""
+    """A student whose word pieces have a byte for ``share`` columns, as many as the teacher has."""
     codes = max(1, min(columns, width or columns) // share)
     return _reading_pieces(
-        codes * share, hidden, task in OUTPUTS, embedding_codes=codes, max_pieces=pieces
+        body(task), codes * share, task in OUTPUTS, embedding_codes=codes, max_pieces=pieces
     )
 
 
-def _reading_pieces(columns: int, hidden: int, hashes: bool, **keys: Any) -> dict[str, Any]:
+def _reading_pieces(
+    body: Mapping[str, Any], columns: int, hashes: bool, **keys: Any
+) -> dict[str, Any]:
     student: dict[str, Any] = {
-        "kind": "bilstm",
-        "hidden_dim": hidden,
+        **body,
         "prune_vocabulary": True,
         "embedding": {"dim": columns, "init": "svd"},
         "dropout": 0.2,
@@ -134,9 +150,11 @@ def _drawn(pool: list[str]) -> str | list[str]:
 _TABLE_STAYS = "groups leaves the embeddings out: they stay the teacher's"
 
 
-def _codes(columns: int, hidden: int, share: int, pieces: int, **export: Any) -> Student:
+def _codes(
+    body: Callable[[str], dict[str, Any]], columns: int, share: int, pieces: int, **export: Any
+) -> Student:
     return Student(
-        partial(_coded, columns=columns, hidden=hidden, share=share, pieces=pieces),
+        partial(_coded, body, columns, share, pieces),
         _one_stage,
         {
             "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
@@ -167,10 +185,11 @@ STUDENTS = {
         },
         frozenset({"intent_slots"}),  # 2 points of exact match on SNIPS (docs/crf.md)
     ),
-    "bilstm_codes": _codes(columns=384, hidden=200, share=4, pieces=20_000),
-    "bilstm_codes_small": _codes(columns=192, hidden=104, share=8, pieces=11_000),
+    "bilstm_codes": _codes(partial(_lstm, 200), columns=384, share=4, pieces=20_000),
+    "bilstm_codes_small": _codes(partial(_lstm, 104), columns=192, share=8, pieces=11_000),
     # The operators of a second signature would be a fifth of so small a file.
-    "bilstm_codes_tiny": _codes(columns=128, hidden=64, share=8, pieces=6_000, batch=1),
+    "bilstm_codes_tiny": _codes(partial(_lstm, 64), columns=128, share=8, pieces=6_000, batch=1),
+    "qrnn_codes_small": _codes(partial(_qrnns, 80, 128), columns=192, share=8, pieces=11_000),
     "mixer": _hashing(
         "mixer",
         "a mixer hashes words and mixes positions by products: 1 MB (docs/mixer.md)",
@@ -195,7 +214,7 @@ HEADS = {
 _OF_TEXTS = {"tiny": "pqrnn_small", "small": "pqrnn_medium", "medium": "bilstm"}
 # docs/results/uner_en.md and snips.md; of entities hashed words alone know less than a light CRF.
 _OF_SLOTS = {"tiny": "pqrnn_small", "small": "bilstm_codes_small", "medium": "bilstm_codes"}
-_OF_TAGS = {**_OF_SLOTS, "tiny": "bilstm_codes_tiny"}
+_OF_TAGS = {**_OF_SLOTS, "tiny": "bilstm_codes_tiny", "small": "qrnn_codes_small"}
 SIZES: dict[str, dict[str, str]] = {
     "tags": _OF_TAGS,
     "intent_slots": _OF_SLOTS,

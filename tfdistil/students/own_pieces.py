@@ -8,51 +8,65 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, cg
-from tokenizers import Tokenizer
+
+from tfdistil.students.embeddings import MARKS
+from tfdistil.text.subwords import SubwordFeaturizer
+from tfdistil.text.words import replace_surrogates
 
 RIDGE = 1.0
-"""λ of `fitted_to_words`: on words left out of the fit, as good as a third of it or three times it
-(docs/word_tables.md)."""
+"""λ of `fitted_to_words`."""
+_INSIDE = "##"
+_ROLES = ("cls", "sep", "pad", "unk", "mask")
 
 
-def vectors_of_pieces(table: np.ndarray, source: Tokenizer, target: Tokenizer) -> np.ndarray:
+def vectors_of_pieces(
+    table: np.ndarray, source: SubwordFeaturizer, target: SubwordFeaturizer
+) -> np.ndarray:
     """Vectors for the pieces of another tokenizer, from those of the pieces that spell them.
 
-    A piece that ``source`` has too keeps its vector (a ``##`` piece one that begins no word); any
-    other gets the mean over the pieces ``source`` makes of its characters. What it cannot spell, as
-    the letters of another script, is drawn from the normal distribution with the mean and deviation
-    of the table, so that no two pieces begin alike as the one for unknown words would have them.
+    Special pieces have those of their roles. A piece that ``source`` has too keeps its vector (one
+    that begins no word that of such a one); any other gets the mean over the pieces ``source``
+    makes of its characters. What it cannot spell, as the letters of another script, is drawn from
+    the normal distribution with the mean and deviation of the table, so that no two pieces begin
+    alike as the one for unknown words would have them.
 
     Args:
         table: ``[V, D]``, a row per piece of ``source``.
-        source, target: WordPiece tokenizers, or others whose continuations begin with ``##``.
+        source: makes word pieces with any tokenizer.
+        target: makes WordPiece's, where ``##`` is inside of a word.
 
     Returns:
         float32 ``[V', D]``, a row per piece of ``target``.
     """
-    known = source.get_vocab()
-    fold = source.normalizer.normalize_str if source.normalizer is not None else str
-    unknown = known.get(getattr(source.model, "unk_token", None) or "")
-    size = (target.get_vocab_size(), table.shape[1])
-    draw = np.random.default_rng(0).normal(size=size)
+    vocabulary = target.tokenizer.get_vocab()
+    draw = np.random.default_rng(0).normal(size=(target.tokenizer.get_vocab_size(), table.shape[1]))
     vectors = (table.mean(axis=0) + draw * table.std(axis=0)).astype(np.float32)
-    for piece, row in target.get_vocab().items():
-        text = piece.removeprefix("##")
-        same = piece if piece in known else piece[: len(piece) - len(text)] + fold(text)
-        if same in known:
-            vectors[row] = table[known[same]]
-            continue
-        ids = [i for i in source.encode(text, add_special_tokens=False).ids if i != unknown]
+    spelled = source.pieces([piece.removeprefix(_INSIDE) for piece in vocabulary])
+    known = source.tokenizer.get_vocab()
+    normalizer = source.tokenizer.normalizer
+    # Others than WordPiece mark where a word begins.
+    inside = _INSIDE if any(piece.startswith(_INSIDE) for piece in known) else ""
+    silent = {source.unk, *(known[mark] for mark in MARKS if mark in known)}
+    for piece, row in vocabulary.items():
+        text = piece.removeprefix(_INSIDE)
+        same = None
+        if text != piece:
+            folded = text if normalizer is None else normalizer.normalize_str(text)
+            same = known.get(inside + text, known.get(inside + folded))
+        ids = [i for i in spelled[text] if i not in silent] if same is None else [same]
         if ids:
             vectors[row] = table[ids].mean(axis=0)
+    for role in _ROLES:
+        if getattr(source, role) is not None and getattr(target, role) is not None:
+            vectors[getattr(target, role)] = table[getattr(source, role)]
     return vectors
 
 
 def fitted_to_words(
     vectors: np.ndarray,
     table: np.ndarray,
-    source: Tokenizer,
-    target: Tokenizer,
+    source: SubwordFeaturizer,
+    target: SubwordFeaturizer,
     words: Mapping[str, int],
 ) -> np.ndarray:
     """The vectors of pieces with which words come out as in the teacher's table.
@@ -67,7 +81,7 @@ def fitted_to_words(
         vectors: ``[V', D]``, a row per piece of ``target``: what is known without words, such as
             `vectors_of_pieces` gives. Pieces of no word keep them.
         table: ``[V, D]``, a row per piece of ``source``.
-        source, target: tokenizers, ``target`` one of BERT's, whose words are fitted.
+        source, target: make word pieces, ``target`` WordPiece's.
         words: how often each occurs; one with a piece that either does not know is left out.
 
     Returns:
@@ -75,17 +89,19 @@ def fitted_to_words(
     """
     counts = Counter[str]()
     for word, count in words.items():
-        text = target.normalizer.normalize_str(word)
-        for part, _ in target.pre_tokenizer.pre_tokenize_str(text):
+        for part in parts_of(target, word):
             counts[part] += count
-    parts = sorted(counts)
-    old, new = (_spelled_by(tokenizer, parts) for tokenizer in (source, target))
-    known = [n for n in range(len(parts)) if old[n] and new[n]]
-    if not known:
+    old, new = source.pieces(counts), target.pieces(counts)
+    fitted = [
+        part
+        for part in sorted(counts)
+        if source.unk not in old[part] and target.unk not in new[part]
+    ]
+    if not fitted:
         return vectors
-    means = _means([new[n] for n in known], len(vectors))
-    wanted = _means([old[n] for n in known], len(table)) @ table.astype(np.float64)
-    weights = np.sqrt([counts[parts[n]] for n in known])
+    means = _means([new[part] for part in fitted], len(vectors))
+    wanted = _means([old[part] for part in fitted], len(table)) @ table.astype(np.float64)
+    weights = np.sqrt([counts[part] for part in fitted])
 
     weighted = means.T @ diags_array(weights)
     matrix = (weighted @ means + RIDGE * eye_array(len(vectors))).tocsr()
@@ -93,11 +109,10 @@ def fitted_to_words(
     return _solution(matrix, right, vectors).astype(np.float32)
 
 
-def _spelled_by(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
-    """The pieces of each word, none where it has an unknown one."""
-    unknown = tokenizer.get_vocab().get(getattr(tokenizer.model, "unk_token", None) or "")
-    spelled = tokenizer.encode_batch(list(words), add_special_tokens=False)
-    return [[] if unknown in word.ids else word.ids for word in spelled]
+def parts_of(featurizer: SubwordFeaturizer, text: str) -> list[str]:
+    """Words and punctuation marks of a text, as WordPiece keeps them apart; their case stays."""
+    splitter = featurizer.tokenizer.pre_tokenizer
+    return [part for part, _ in splitter.pre_tokenize_str(replace_surrogates(text))]
 
 
 def _means(spelled: Sequence[Sequence[int]], width: int) -> csr_array:

@@ -48,12 +48,9 @@ def train_wordpiece(
     Raises:
         DataError: no text, or a vocabulary too small for the alphabet.
     """
-    specials = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
-    tokenizer = bert_tokenizer(specials, lowercase=lowercase, strip_accents=strip_accents)
-    texts, words = _readable(tokenizer, map(replace_surrogates, texts))
+    tokenizer = _untrained(lowercase, strip_accents)
+    texts, words = _readable(tokenizer, texts)
     characters, continuations = _alphabet(words, max_alphabet)
-    if not characters:
-        raise DataError("no text to train a tokenizer on; every text is empty")
     fixed = [*SPECIAL_TOKENS, *characters, *continuations]
     if vocabulary_size < len(fixed):
         raise DataError(
@@ -76,6 +73,30 @@ def train_wordpiece(
     return tokenizer
 
 
+def fewest_pieces(
+    texts: Iterable[str],
+    *,
+    lowercase: bool = True,
+    strip_accents: bool = False,
+    max_alphabet: int = 1000,
+) -> int:
+    """The smallest vocabulary that `train_wordpiece` makes of texts: special tokens and characters.
+
+    Args:
+        texts, lowercase, strip_accents, max_alphabet: as of `train_wordpiece`.
+
+    Raises:
+        DataError: no text.
+    """
+    _, words = _readable(_untrained(lowercase, strip_accents), texts)
+    return len(SPECIAL_TOKENS) + sum(map(len, _alphabet(words, max_alphabet)))
+
+
+def _untrained(lowercase: bool, strip_accents: bool) -> Tokenizer:
+    specials = {token: i for i, token in enumerate(SPECIAL_TOKENS)}
+    return bert_tokenizer(specials, lowercase=lowercase, strip_accents=strip_accents)
+
+
 def _readable(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[list[str], Counter[str]]:
     """Texts without words of more characters than WordPiece reads, and how often each word occurs.
 
@@ -84,7 +105,7 @@ def _readable(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[list[str], Co
     """
     longest = tokenizer.model.max_input_chars_per_word
     kept, counts = [], Counter[str]()
-    for text in texts:
+    for text in map(replace_surrogates, texts):
         normalized = tokenizer.normalizer.normalize_str(text)
         words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
         short = [word for word in words if len(word) <= longest]
@@ -94,7 +115,13 @@ def _readable(tokenizer: Tokenizer, texts: Iterable[str]) -> tuple[list[str], Co
 
 
 def _alphabet(words: Counter[str], limit: int) -> tuple[list[str], list[str]]:
-    """The characters to keep and the ``##`` ones that continue words, both sorted."""
+    """The characters to keep and the ``##`` ones that continue words, both sorted.
+
+    Raises:
+        DataError: there are none.
+    """
+    if not words:
+        raise DataError("no text to train a tokenizer on; every text is empty")
     counts: Counter[str] = Counter()
     for word, count in words.items():
         for character in word:

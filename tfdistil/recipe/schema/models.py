@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
-from tfdistil.recipe.schema.parts import Float, Name, OpenPart, Part, Seed, Size, Whole
+from tfdistil.recipe.schema.parts import Float, Length, Name, OpenPart, Part, Seed, Size, Whole
 from tfdistil.recipe.schema.tuning import FineTune, FineTuneSpec, PretrainSpec
 
 MOST_LAYERS = 1000
@@ -147,7 +147,7 @@ class EncoderSpec(Part):
         "embeddings: an uncased checkpoint then sees capitals; none: pieces alone",
     )
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing; with `hashed_dim`")
-    max_length: Size = Field(128, ge=8, description="pieces in a window, special tokens included")
+    max_length: Length = Field(128, description="pieces in a window, special tokens included")
     seed: Seed | None = Field(
         None,
         description="of its training; none: that of the recipe. With a number, students of "
@@ -217,7 +217,7 @@ class StudentSpec(OpenPart):
     heads: Heads = Field(
         ["labels"], description="named heads; a mapping gives each its kind: `{labels: linear}`"
     )
-    max_length: Size = Field(128, ge=8, description="pieces in a window")
+    max_length: Length = Field(128, description="pieces in a window")
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:

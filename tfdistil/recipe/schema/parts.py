@@ -50,6 +50,7 @@ Float = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Seed = Annotated[Whole, Ge(0), Le(LARGEST)]
 Rows = Annotated[Whole, Ge(1), Le(MOST_ROWS)]
 Size = Annotated[Whole, Ge(1), Le(MOST_SIZE)]
+Length = Annotated[Whole, Ge(8), Le(MOST_SIZE)]
 Updates = Annotated[Whole, Ge(1), Le(MOST_UPDATES)]
 Option = Annotated[Any, AfterValidator(_plain)]
 # Names become paths in the run folder and keys of overrides.
