@@ -298,8 +298,10 @@ def test_init_without_a_size_takes_what_is_best_in_the_task(task, data, tmp_path
     train = str(data / FILES[task][0])
     assert main(["init", "--task", task, "--train", train, "new.yaml"]) == 0
     student = load_recipe("new.yaml").root_spec("student")
-    assert student.kind == "bilstm"
-    assert ("embedding_codes" in student.options) == (task in ("tags", "intent_slots"))
+    assert student.kind == ("piece_qrnn" if task in ("intent_slots", "classes") else "bilstm")
+    assert ("embedding_codes" in student.options) == (task != "pair")
+    assert student.options.get("intent_condition", False) == (task == "intent_slots")
+    check_models(load_recipe("new.yaml"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +327,6 @@ def test_init_for_entities_writes_the_head_that_was_better(more, loss, data, tmp
     ("task", "size", "shipped"),
     [
         *((task, "tiny", "pqrnn_small") for task in FILES if task != "tags"),
-        ("classes", "small", "pqrnn_medium"),
         ("pair", "small", "pqrnn_medium"),
     ],
 )
@@ -348,15 +349,16 @@ def test_init_by_size_of_the_file(task, size, shipped, data, tmp_path, monkeypat
     assert "not allowed with argument --size" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("task", ["tags", "intent_slots"])
 @pytest.mark.parametrize(
-    ("size", "width", "columns", "codes"),
+    ("task", "size", "width", "columns", "codes"),
     [
-        ("small", 384, 192, 24),
-        ("small", 100, 96, 12),
-        ("medium", 768, 384, 96),
-        ("medium", 130, 128, 32),
-        ("medium", None, 384, 96),
+        *((task, "small", 384, 192, 24) for task in ("tags", "intent_slots")),
+        *((task, "small", 100, 96, 12) for task in ("tags", "intent_slots")),
+        ("tags", "medium", 768, 384, 96),
+        ("tags", "medium", None, 384, 96),
+        ("intent_slots", "medium", 768, 192, 48),
+        ("intent_slots", "medium", None, 192, 48),
+        *((task, "medium", 130, 128, 32) for task in ("tags", "intent_slots")),
     ],
 )
 def test_init_writes_codes_where_words_are_labelled(

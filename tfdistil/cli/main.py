@@ -108,16 +108,17 @@ def parser() -> argparse.ArgumentParser:
         "--student",
         choices=(
             *("bilstm", "bilstm_codes", "bilstm_codes_small", "bilstm_codes_tiny"),
-            *("mixer", "pqrnn", "pqrnn_medium", "pqrnn_small"),
+            *("qrnn_codes", "qrnn_codes_small", "mixer", "pqrnn", "pqrnn_medium", "pqrnn_small"),
         ),
         help="bilstm: the teacher's word pieces, about 4 MB; with codes for pieces 4, 1 or 0.6 MB; "
-        "pqrnn: hashed words, 2, 1 or half a megabyte; mixer: the same without recurrence, 1 MB",
+        "qrnn_codes: QRNNs over such codes, 2 or 1 MB; pqrnn: hashed words, 2, 1 or half a "
+        "megabyte; mixer: the same without recurrence, 1 MB",
     )
     init.add_argument(
         "--head",
         choices=("linear", "crf"),
         help="crf: label paths instead of single labels, for tags and slots: docs/crf.md; "
-        "default: crf for a bilstm and for the slots of a pqrnn_medium, else linear",
+        "default: crf for a bilstm and qrnn_codes and for the slots of a pqrnn_medium, else linear",
     )
     init.set_defaults(func=_init)
 
