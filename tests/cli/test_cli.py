@@ -22,6 +22,7 @@ from tfdistil.metrics.span_errors import support
 from tfdistil.metrics.spans import strict_spans
 from tfdistil.models.checks import check_models
 from tfdistil.recipe.loading import load_recipe
+from tfdistil.recipe.new_students import STUDENTS
 from tfdistil.runs.run import open_run
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
@@ -272,6 +273,14 @@ def test_from_own_files_to_a_checked_recipe(task, data, tmp_path, monkeypatch, c
     report = capsys.readouterr().out
     assert "no broken lines" in report
     assert re.search(r"^train +\d+", report, re.MULTILINE)
+
+
+@pytest.mark.parametrize("student", STUDENTS)
+def test_init_knows_every_student(student, data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--task", "classes", "--train", str(data / FILES["classes"][0]), "new.yaml"]
+    assert main(["init", "--student", student, *arguments]) == 0
+    check_models(load_recipe("new.yaml"), tmp_path)
 
 
 @pytest.mark.parametrize("student", ["mixer", "pqrnn"])
