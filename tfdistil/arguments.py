@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 MOST_SIZE = 2**16
@@ -53,17 +52,6 @@ def check_flags(**flags: Any) -> None:
     for name, flag in flags.items():
         if type(flag) is not bool:
             raise ValueError(f"{name} is true or false, got {flag!r}")
-
-
-def check_choice(known: Collection[str], **choices: Any) -> None:
-    """Make sure that these are among the words that are known.
-
-    Raises:
-        ValueError: one that is not.
-    """
-    for name, choice in choices.items():
-        if not isinstance(choice, str) or choice not in known:
-            raise ValueError(f"{name} is one of {', '.join(known)}; got {choice!r}")
 
 
 def check_some(outputs: Any) -> None:

@@ -102,7 +102,6 @@ def test_a_tagger_has_no_attention():
         (qrnn, {"pooling": "x"}, "pooling is one of f, fo, ifo"),
         (qrnn, {"pooling": ["fo"]}, r"pooling is one of f, fo, ifo; got \['fo'\]"),
         (qrnn, {"intent_condition": "no"}, "intent_condition is true or false, got 'no'"),
-        (qrnn, {"head_input": "embedding"}, "head_input is one of hidden, projection; got"),
         (qrnn, {"embedding_codes": 4}, "4 codes do not divide the 6 columns"),
         (qrnn, {"bottleneck": 0}, "bottleneck is a whole number"),
         (qrnn, {"hashed_dim": 4}, "hashed_dim and features go together"),

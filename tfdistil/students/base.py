@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfdistil.arguments import check_choice, check_flags, check_rates, check_some
+from tfdistil.arguments import check_flags, check_rates, check_some
 from tfdistil.encoders.layers import Dense
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import Level
@@ -60,8 +60,11 @@ class Student(HeadedModel):
         check_some(outputs)
         check_rates(dropout=dropout)
         check_flags(intent_condition=intent_condition)
-        check_choice(PROJECTIONS, projection_activation=projection_activation)
-        check_choice(("hidden", "projection"), head_input=head_input)
+        if projection_activation not in PROJECTIONS:
+            known = ", ".join(PROJECTIONS)
+            raise ValueError(f"projection_activation is {projection_activation!r}; it is {known}")
+        if head_input not in ("hidden", "projection"):
+            raise ValueError(f"head_input is 'hidden' or 'projection', got {head_input!r}")
         if head_input == "projection" and projection is None:
             raise ValueError("head_input 'projection' needs a projection width, got None")
         self.intent = intent_of(self.outputs_spec) if intent_condition else None

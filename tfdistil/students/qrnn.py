@@ -9,7 +9,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from tfdistil.arguments import check_choice
 from tfdistil.device_ops import gather
 from tfdistil.quantization.engines import SIGMOID, TANH, find_engine, untied
 from tfdistil.quantization.observers import RangeObserver
@@ -67,7 +66,8 @@ class BiQRNN(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        check_choice(POOLINGS, pooling=pooling)
+        if not isinstance(pooling, str) or pooling not in POOLINGS:
+            raise ValueError(f"pooling is one of {', '.join(POOLINGS)}; got {pooling!r}")
         if not 0 <= zoneout < 1:
             raise ValueError(f"zoneout is a probability, at least 0 and below 1; got {zoneout}")
         self.units, self.taps, self.pooling, self.zoneout = units, taps, pooling, zoneout
