@@ -18,7 +18,7 @@ TRAIN = [
     "jinja2>=3.1",
     "matplotlib>=3.9",
     "sentencepiece>=0.2",
-    "scipy>=1.11",
+    "scipy>=1.12",
 ]
 JAX = ["jax[cuda12]>=0.6,<1"]  # Keras on JAX, on NVIDIA's accelerators
 ANCHORS = ["python-crfsuite>=0.9.11", "scikit-learn>=1.5"]

@@ -15,6 +15,8 @@ from tfdistil.text.words import replace_surrogates
 
 RIDGE = 1.0
 """λ of `fitted_to_words`."""
+_STEPS = 200
+"""Some 20 are enough."""
 _INSIDE = "##"
 _ROLES = ("cls", "sep", "pad", "unk", "mask")
 
@@ -131,5 +133,6 @@ def _solution(matrix: csr_array, right: np.ndarray, begin: np.ndarray) -> np.nda
     size = (right.size, right.size)
     product = LinearOperator(size, lambda x: (matrix @ x.reshape(shape)).ravel(), dtype=float)
     inverse = LinearOperator(size, lambda x: (x.reshape(shape) / diagonal).ravel(), dtype=float)
-    found, _ = cg(product, right.ravel(), x0=begin.astype(float).ravel(), rtol=1e-5, M=inverse)
+    begin = begin.astype(float).ravel()
+    found, _ = cg(product, right.ravel(), x0=begin, rtol=1e-5, maxiter=_STEPS, M=inverse)
     return found.reshape(shape)
