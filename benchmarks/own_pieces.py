@@ -39,12 +39,13 @@ def left(
         words: those with one piece of ``target`` are left out.
     """
     unlike = whole = 0.0
+    mean = table.mean(axis=0)
     old, new = source.pieces(words), target.pieces(words)
     for text in words:
         if len(new[text]) > 1:
             word = table[[*old[text]]].mean(axis=0)
             unlike += float(((vectors[[*new[text]]].mean(axis=0) - word) ** 2).sum())
-            whole += float(((word - table.mean(axis=0)) ** 2).sum())
+            whole += float(((word - mean) ** 2).sum())
     return 100 * unlike / whole
 
 

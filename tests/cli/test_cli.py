@@ -163,7 +163,11 @@ def test_a_file_that_is_no_model_is_refused(tiny, capsys):
 @pytest.mark.parametrize(
     ("assignment", "says"),
     [
-        ("models.student.kind=gru", "unknown student 'gru'; the kinds are bilstm, mixer, "),
+        (
+            "models.student.kind=gru",
+            "unknown student 'gru'; the kinds are "
+            "bilstm, mixer, piece_mixer, piece_qrnn, pqrnn, transformer",
+        ),
         ("models.student.widht=8", "models.student: unknown key 'widht'; besides those of every"),
         (
             "models.student.hidden_dim=0",

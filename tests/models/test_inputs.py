@@ -146,14 +146,11 @@ def test_the_whole_vocabulary_on_request(make, teacher):
 def test_a_vocabulary_of_its_own(make, teacher, corpus):
     """Its vectors are fitted to all words that the student reads."""
     student = make("{dim: 4}", ", tokenizer: {vocabulary: 200}")
-    table, both = (
-        np.asarray(teacher.model.word_embeddings),
-        (teacher.featurizer, student.featurizer),
-    )
+    table = np.asarray(teacher.model.word_embeddings)
+    both = teacher.featurizer, student.featurizer
     guess = vectors_of_pieces(table, *both)
-    words = Counter(
-        w for e in (*corpus.train, *corpus.transfer, *corpus.augmented) for w in e.words
-    )
+    read = (*corpus.train, *corpus.transfer, *corpus.augmented)
+    words = Counter(word for example in read for word in example.words)
     vectors = fitted_to_words(guess, table, *both, words)
     np.testing.assert_array_equal(student.model.word_embeddings, svd_embedding(vectors, 4))
     assert np.abs(vectors - guess).max() > 1e-3

@@ -85,18 +85,18 @@ def test_vectors_fitted_to_words_are_those_of_ridge_regression():
         "play": (["play"], ["pl", "##ay"]),
         "plays": (["play", "##s"], ["pl", "##ay", "##s"]),
     }
-    rows, wanted = [], []
+    lines, wanted = [], []
     for word, (old, new) in spelled.items():
         row = np.zeros(len(guess))
         for piece in new:
             row[NEW.tokenizer.token_to_id(piece)] += 1 / len(new)
         weight = WORDS[word] ** 0.25  # squared, it is the root of the count
-        rows.append(weight * row)
+        lines.append(weight * row)
         wanted.append(
             weight * np.mean([table[OLD.tokenizer.token_to_id(piece)] for piece in old], axis=0)
         )
     # A row for each number that is pulled towards the guess.
-    stacked = np.concatenate([rows, np.sqrt(RIDGE) * np.eye(len(guess))])
+    stacked = np.concatenate([lines, np.sqrt(RIDGE) * np.eye(len(guess))])
     right = np.concatenate([wanted, np.sqrt(RIDGE) * guess])
     expected = np.linalg.lstsq(stacked, right, rcond=None)[0]
     np.testing.assert_allclose(found, expected, atol=1e-4)
