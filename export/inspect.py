@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tfdistil.errors import ExportError, ModelFileError
+from tfdistil.runtime.parts import part_bytes
 from tfdistil.runtime.tflite import Model, Operator, Subgraph, read_model
 
 FLEX = "Flex"
@@ -27,6 +28,7 @@ class Inspection:
         parameters: numbers in the weights and biases.
         size: bytes of the flatbuffer.
         min_runtime: the oldest TensorFlow Lite version that has all the kernels; "" if unknown.
+        parts: bytes of the flatbuffer by what they are for, see `tfdistil.runtime.parts`.
     """
 
     operators: dict[str, dict[str, int]]
@@ -37,6 +39,7 @@ class Inspection:
     parameters: int
     size: int
     min_runtime: str
+    parts: dict[str, int] = field(default_factory=dict)
 
     @property
     def float_operator_count(self) -> int:
@@ -52,6 +55,7 @@ class Inspection:
             "float_ops": self.float_operator_count,
             "float_operators": self.float_operators,
             "constants": self.constants,
+            "parts": self.parts,
             "parameters": self.parameters,
             "bytes": self.size,
             "min_runtime": self.min_runtime,
@@ -88,6 +92,7 @@ def inspect_model(model: bytes) -> Inspection:
         parameters=_parameters(read),
         size=len(model),
         min_runtime=read.metadata.get("min_runtime_version", b"").rstrip(b"\0").decode(),
+        parts=part_bytes(read, len(model)),
     )
 
 

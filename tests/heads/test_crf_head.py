@@ -469,3 +469,12 @@ def test_the_graph_forbids_what_iob2_forbids_though_training_did_not():
     (without,) = np.asarray(head.path_finder()(emissions, np.array([[0, 0, 1]], "int32")))
     assert without.tolist()[:2] == [NO_TAG, NO_TAG]
     assert without[2] != 2
+
+
+def test_a_file_has_the_potentials_in_few_digits(made):
+    """Read as float32 they are the weights again, bit for bit."""
+    model = made["student"].model
+    given = model.decoding("labels")["tags"]["constants"]["potentials"]
+    weights = np.asarray(model.heads["labels/tags"].potentials)
+    np.testing.assert_array_equal(np.array(given, np.float32), weights)
+    assert max(len(repr(number)) for row in given for number in row) <= 15

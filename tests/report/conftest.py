@@ -90,6 +90,7 @@ def _export() -> dict[str, Any]:
         "float_ops": 12,
         "float_operators": {"online": {"DEQUANTIZE": 6}, "batch": {"DEQUANTIZE": 6}},
         "constants": {"int8": 1_800_000, "int32": 4_096},
+        "parts": {"pieces": 1_400_000, "body": 404_096, "operators": 45_904},
         "signatures": {
             "online": {"batch": 1, "length": 32},
             "batch": {"batch": 32, "length": 32},

@@ -158,6 +158,7 @@ def test_info(intent_slots, capsys):
         "asset       tokenizer.json",
         "runtime     2.3.0 or later",
         "constants   float32",
+        "parts       pieces",
     ):
         assert part in out
 
@@ -208,6 +209,7 @@ def test_info_as_json(tags_int8, capsys):
     assert data["operators"]["online"]["FULLY_CONNECTED"] == 1
     assert data["constants"]["int8"] > 0
     assert sum(data["constants"].values()) < data["model_bytes"]
+    assert sum(data["parts"].values()) == data["model_bytes"]
     assert data["task"]["kind"] == "tags"
     assert "checksums" not in data
 

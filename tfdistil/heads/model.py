@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import keras
+import numpy as np
 
 from tfdistil.heads.derivation import Derivation
 from tfdistil.heads.kinds import PathFinder, make_heads, specs_of
@@ -166,7 +167,7 @@ class HeadedModel(keras.Model):
                 constants = self.heads[signal].constants()
                 found[output] = {
                     "kind": kind,
-                    "constants": {name: array.tolist() for name, array in constants.items()},
+                    "constants": {name: _decimals(array) for name, array in constants.items()},
                 }
         return found
 
@@ -227,3 +228,8 @@ class HeadedModel(keras.Model):
             "outputs": {name: list(spec[:2]) for name, spec in self.outputs_spec.items()},
             "heads": {name: dict(kind) for name, kind in self.head_kinds.items()},
         }
+
+
+def _decimals(array: np.ndarray) -> list[Any]:
+    """Nested lists of the shortest decimals that are these float32, as a JSON file has them."""
+    return array.astype(np.float32).astype(str).astype(np.float64).tolist()

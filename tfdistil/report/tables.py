@@ -357,6 +357,7 @@ _EXPORT_TABLES = {
     "signatures": "Signatures",
     "float_operators": "Operators in float",
     "constants": "Bytes of the constants by type",
+    "parts": "Bytes of the graph by what they are for",
 }
 
 

@@ -97,6 +97,7 @@ class Export(_Record):
     float_ops: int
     float_operators: dict[str, dict[str, int]]
     constants: dict[str, int]
+    parts: dict[str, int] = {}
     agreement: float
     drift: dict[str, Scores]
     probes: dict[str, dict[str, Scores]]

@@ -8,6 +8,7 @@ from typing import Any
 from tfdistil.printable import byte_size
 from tfdistil.runtime.config import read_task
 from tfdistil.runtime.model_file import ModelFile, file_errors, printable
+from tfdistil.runtime.parts import part_bytes
 from tfdistil.runtime.tflite import read_model
 
 
@@ -17,7 +18,8 @@ def describe(path: str | Path) -> dict[str, Any]:
     Returns:
         ``path``, ``file_bytes``, ``model_bytes``, ``assets`` (name to bytes), ``operators`` (per
         signature, name to count; custom operators as ``custom:NAME``), ``constants`` (element type
-        to bytes), and of ``tfdistil.json`` all but the checksums.
+        to bytes), ``parts`` (bytes of the graph by what they are for, see
+        `tfdistil.runtime.parts`), and of ``tfdistil.json`` all but the checksums.
 
     Raises:
         ModelFileError: see `ModelFile.open`.
@@ -37,6 +39,7 @@ def describe(path: str | Path) -> dict[str, Any]:
                 one.key: model.subgraphs[one.subgraph].operator_counts() for one in model.signatures
             },
             "constants": model.constant_bytes(),
+            "parts": part_bytes(model, len(file.model)),
         }
 
 
@@ -59,8 +62,8 @@ def format_description(data: dict[str, Any]) -> str:
         f"{data['featurizer'].get('max_length')} positions",
         f"quantized   {data.get('quantize', 'unknown')}",
         f"runtime     {data.get('min_runtime') or 'unknown'} or later",
-        "constants   "
-        + ", ".join(f"{kind} {byte_size(size)}" for kind, size in data["constants"].items()),
+        "constants   " + _sizes(data["constants"]),
+        "parts       " + _sizes(data["parts"]),
     ]
     for name, shape in data["signatures"].items():
         operators = data["operators"].get(name, {})
@@ -81,3 +84,7 @@ def format_description(data: dict[str, Any]) -> str:
     made = data.get("created_with") or {}
     lines.append("made with   " + ", ".join(f"{name} {v}" for name, v in sorted(made.items())))
     return "\n".join(printable(line).rstrip() for line in lines)
+
+
+def _sizes(sizes: dict[str, int]) -> str:
+    return ", ".join(f"{name} {byte_size(size)}" for name, size in sizes.items())

@@ -1,0 +1,79 @@
+"""Where the bytes of a model are: in what it reads, in its body, in the graph itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from tfdistil.runtime.tflite import Model, Subgraph, Tensor
+
+READERS = {
+    "input_ids": ("pieces", {"GATHER"}),
+    "fingerprint": ("hashes", {"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"}),
+}
+"""Inputs of the graph to what is read from them, and the operators that make it numbers of a body."""
+
+
+def part_bytes(model: Model, size: int) -> dict[str, int]:
+    """Bytes of a flatbuffer by what they are for.
+
+    Args:
+        model: with a signature whose inputs are named as tfdistil names them.
+        size: bytes of its flatbuffer.
+
+    Returns:
+        ``pieces``: the table of word pieces, with the codes and codebooks that stand for one;
+        ``hashes``: the first product of the hashes of words, with the table that makes them
+        numbers; both where there are such inputs. ``body``: all other constants, heads among them. ``operators``: what is no
+        constant. They sum up to ``size``.
+    """
+    sizes = {buffer: len(model.buffers[buffer]) for buffer in model.constants()}
+    parts = {}
+    for signature in model.signatures[:1]:  # constants are shared
+        graph = model.subgraphs[signature.subgraph]
+        inputs = dict(signature.inputs)
+        for name, (part, ends) in READERS.items():
+            if name in inputs:
+                met = _first_weights(graph, inputs[name], ends, sizes)
+                parts[part] = sum(sizes.pop(buffer) for buffer in met)
+    body = sum(sizes.values())
+    return parts | {"body": body, "operators": size - body - sum(parts.values())}
+
+
+def _first_weights(
+    graph: Subgraph, start: int, ends: Collection[str], constants: Collection[int]
+) -> set[int]:
+    """Buffers of the weights on the way from an input to the first operators of those names.
+
+    A lookup that gives ids, as that of codes does, is not the end.
+    """
+    weights = {
+        n: tensor.buffer
+        for n, tensor in enumerate(graph.tensors)
+        if tensor.buffer in constants and _is_weight(tensor)
+    }
+    reached, met = {start}, set[int]()
+    for operator in graph.operators:
+        read = [weights[i] for i in operator.inputs if i in weights]
+        if operator.name == "DEQUANTIZE" and read:  # what float16 keeps
+            weights |= dict.fromkeys(operator.outputs, read[0])
+        elif reached & {*operator.inputs}:
+            met |= {*read}
+            for i in operator.outputs:
+                if operator.name not in ends or _holds_ids(graph.tensors[i]):
+                    reached.add(i)
+    return met
+
+
+def _is_weight(tensor: Tensor) -> bool:
+    """Other integers without a scale are shapes, axes and offsets; bytes are codes of a table."""
+    known = tensor.type in ("float32", "float16", "uint8") or _is_scaled(tensor)
+    return known and math.prod(tensor.shape) > 1
+
+
+def _holds_ids(tensor: Tensor) -> bool:
+    return "int" in tensor.type and not _is_scaled(tensor)
+
+
+def _is_scaled(tensor: Tensor) -> bool:
+    return tensor.quantization is not None and bool(tensor.quantization.scales)
