@@ -23,7 +23,7 @@ def parts(name: str, quantize: str) -> dict[str, int]:
     return found.parts
 
 
-@pytest.mark.parametrize("quantize, size", [("int8", 1), ("float16", 2), ("none", 4)])
+@pytest.mark.parametrize(("quantize", "size"), [("int8", 1), ("float16", 2), ("none", 4)])
 @pytest.mark.parametrize("name", ["bilstm", "piece_qrnn", "transformer"])
 def test_a_table_of_pieces(name, quantize, size):
     found = parts(name, quantize)

@@ -11,7 +11,7 @@ READERS = {
     "input_ids": ("pieces", {"GATHER"}),
     "fingerprint": ("hashes", {"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"}),
 }
-"""Inputs of the graph to what is read from them, and the operators that make it numbers of a body."""
+"""Inputs of the graph to what is read from them, and the operators that end its reading."""
 
 
 def part_bytes(model: Model, size: int) -> dict[str, int]:
@@ -24,8 +24,8 @@ def part_bytes(model: Model, size: int) -> dict[str, int]:
     Returns:
         ``pieces``: the table of word pieces, with the codes and codebooks that stand for one;
         ``hashes``: the first product of the hashes of words, with the table that makes them
-        numbers; both where there are such inputs. ``body``: all other constants, heads among them. ``operators``: what is no
-        constant. They sum up to ``size``.
+        numbers; both where there are such inputs. ``body``: all other constants, heads among
+        them. ``operators``: what is no constant. They sum up to ``size``.
     """
     sizes = {buffer: len(model.buffers[buffer]) for buffer in model.constants()}
     parts = {}
