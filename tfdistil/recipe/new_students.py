@@ -133,13 +133,16 @@ def _shipped(base: str) -> dict[str, Any]:
     return tree
 
 
-def _hashing(base: str, says: str, stages: str, crf_in: frozenset[str] = frozenset()) -> Student:
+def _hashing(
+    base: str, says: str, stages: str, crf_in: frozenset[str] = frozenset(), **export: Any
+) -> Student:
     """The student of a shipped recipe that hashes words; what the comments say of its parts."""
     return Student(
         partial(_shipped_models, base),
         partial(_shipped_stages, base),
         {"models": says, "distill": stages},
         crf_in,
+        export,
     )
 
 
@@ -202,6 +205,7 @@ STUDENTS = {
         _PQRNN.format("1 MB"),
         _THREE_STAGES,
         frozenset({"intent_slots"}),  # as it was measured on SNIPS (docs/results/pqrnn_snips.md)
+        batch=1,
     ),
     "pqrnn_small": _hashing("pqrnn_small", _PQRNN.format("half a megabyte"), _THREE_STAGES),
 }
