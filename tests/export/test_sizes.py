@@ -1,4 +1,4 @@
-"""How large the files of `tfdistil init --size` are. Weights are random: bytes do not depend on them."""
+"""How large the files of `tfdistil init --size` are; bytes do not depend on trained weights."""
 
 from __future__ import annotations
 
