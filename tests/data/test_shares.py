@@ -57,6 +57,7 @@ def test_a_greater_number_takes_at_most_one_of_a_group_away(groups):
         ([1, 1, 1, 1], [1, 1, 1, 1], 2, [0, 1, 0, 1]),  # every other one, not the first two
         ([3, 4], [1, 2], 9, [3, 4]),
         ([0, 4], [5, 1], 3, [0, 3]),
+        ([8, 8, 8], [5e-324, 1e308, 1], 12, [0, 8, 4]),
         ([], [], 3, []),
     ],
 )
