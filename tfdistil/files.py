@@ -162,6 +162,11 @@ def beside(base: Path, name: str) -> str:
     return str(base / name) if there else name
 
 
+def relative_name(path: Path, base: Path) -> str:
+    """A path as it is named from a folder that it lies in; else the whole of it."""
+    return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
+
+
 def sha256(path: Path) -> str:
     """Hex digest of a file's content."""
     digest = hashlib.sha256()

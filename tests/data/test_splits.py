@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from tfdistil.data.example import Example
 from tfdistil.data.readers import read
-from tfdistil.data.splits import drop_overlap, hold_out, overlap, sentence_key, split_dev
+from tfdistil.data.splits import (
+    drop_overlap,
+    hold_out,
+    overlap,
+    sample_in_proportion,
+    sentence_key,
+    split_dev,
+)
 from tfdistil.errors import DataError
 
 
@@ -163,3 +170,59 @@ def test_of_few_sentences_one_is_held_out(count: int):
 def test_too_few_to_hold_any_out(texts: list[str], seen: list[str], what: str):
     with pytest.raises(DataError, match=what):
         hold_out(_examples(*texts), 0.1, 2000, 1, seen=_examples(*seen))
+
+
+@settings(deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=6),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 3),
+)
+def test_a_sample_has_every_file_and_language_in_proportion(
+    sizes: list[int], share: float, seed: int
+):
+    examples = _corpus(**{f"l{i % 3}_{i}": size for i, size in enumerate(sizes)})
+    count = round(share * len(examples))
+    sample = sample_in_proportion(examples, count, seed)
+    assert len(sample) == count
+    assert sample == [example for example in examples if example in sample]
+    whole, part = _share(examples), _share(sample)
+    for name, size in whole.items():
+        assert abs(part[name] - size * count / len(examples)) < 1, name
+    for n in range(3):
+        language = sum(e.language == f"l{n}" for e in examples)
+        of_it = sum(e.language == f"l{n}" for e in sample)
+        assert abs(of_it - language * count / len(examples)) < 1
+    assert sample_in_proportion(examples[::-1], count, seed) == sample[::-1]
+    if 0 < count <= len(examples) // 2:  # as many of each as are held out
+        _, held = hold_out(examples, 1.0, count, seed)
+        assert part == _share(held)
+
+
+def test_a_greater_sample_goes_on_from_a_smaller_one():
+    examples = _corpus(da_1=50, da_2=7, sv_1=31, sv_2=2)
+    before: list[Example] = []
+    for count in range(len(examples) + 1):
+        sample = sample_in_proportion(examples, count, 13)
+        gone = _share(example for example in before if example not in sample)
+        assert all(number == 1 for number in gone.values())
+        before = sample
+    assert before == examples
+    assert sample_in_proportion(examples, 20, 14) != sample_in_proportion(examples, 20, 13)
+
+
+def test_a_file_counts_as_much_as_its_weight_and_gives_no_sentence_twice():
+    examples = _corpus(da=700, sv=300, fi=10)
+    weights = {"da.txt": 1.0, "sv.txt": 7.0, "fi.txt": 1000.0}
+    sample = sample_in_proportion(examples, 50, 1, weights.__getitem__)
+    assert _share(sample) == {"da.txt": 10, "sv.txt": 30, "fi.txt": 10}
+    assert len({sentence_key(example) for example in sample}) == 50
+    assert sample_in_proportion(examples, 5000, 1, weights.__getitem__) == examples
+
+
+def test_what_a_file_has_twice_is_sampled_twice_only_after_all_its_others():
+    examples = _examples(*["a b", "ab"] * 40, "c", "d", "e")
+    for seed in range(20):
+        sample = sample_in_proportion(examples, 4, seed)
+        assert {sentence_key(e)[0] for e in sample} == {"ab", "c", "d", "e"}
+        assert len(sample_in_proportion(examples, 9, seed)) == 9

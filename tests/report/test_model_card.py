@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from tfdistil.report.html import render_html
 from tfdistil.report.model_card import code, escape
 from tfdistil.report.model_card import render_model_card as render
 from tfdistil.runs.run_metrics import Metrics
@@ -99,3 +100,10 @@ def test_code_is_fenced_by_more_backticks_than_it_has(text):
     inner = out[len(fence) : -len(fence)].strip()
     assert inner == text
     assert fence not in re.findall("`+", inner)
+
+
+def test_what_was_drawn_of_each_transfer_file_is_told(metrics):
+    assert "drawn of each file" not in render_model_card(metrics)
+    metrics["drawn"] = {"my_text/a.txt": {"sentences": 69235, "drawn": 2500}}
+    assert re.search(r"\| my\S+a.txt \| 69,235 \| 2,500 \|", render_model_card(metrics))
+    assert "my_text/a.txt" in render_html(Metrics.from_json(metrics))

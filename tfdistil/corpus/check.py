@@ -11,6 +11,7 @@ from typing import Any
 
 from tfdistil.corpus.loading import check_labelled, demo_sets, make_task, to_sources
 from tfdistil.corpus.text import text_sets
+from tfdistil.corpus.transfer import describe_drawn, keep_few, transfer_text
 from tfdistil.data.check import DataReport, check, count_text
 from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
@@ -67,11 +68,14 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
         unknown=unknown,
         longest=longest,
     )
-    sets = _scored_sets(recipe, results)
+    sets = _run_sets(recipe, results)
+    drawn = _drawn(recipe, base, sets)
+    if not recipe.task.is_labelled:
+        sets = {name: [] for name in sets}  # nothing of them is scored by labels
     parts = TASKS[recipe.task.kind].learns_from
     unscored = unscored_labels(sets["train"], [*sets["dev"], *sets["test"]], parts)
     few = too_few_to_choose(sets["dev"]) if sets["dev"] else None
-    report = replace(report, few=few, unscored=tuple(unscored))
+    report = replace(report, few=few, unscored=tuple(unscored), drawn=drawn)
     if recipe.data.corpus is None:
         return report
     broken: list[DataError] = []
@@ -88,12 +92,10 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     return replace(report, splits=(*given, text), problems=all_problems, few=few)
 
 
-def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, list[Example]]:
-    """The labelled sets that a run would have; all empty where there are no labels."""
+def _run_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, list[Example]]:
+    """The sets that a run would have, before it keeps a few of train and draws of transfer."""
     wanted = recipe.data.languages
-    sets: dict[str, list[Example]] = {"train": [], "dev": [], "test": []}
-    if not recipe.task.is_labelled:
-        return sets
+    sets: dict[str, list[Example]] = {"train": [], "dev": [], "test": [], "transfer": []}
     for name in sets.keys() & results.keys():
         examples = results[name].examples
         sets[name] = [e for e in examples if wanted is None or e.language in wanted]
@@ -102,6 +104,17 @@ def _scored_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str,
             fraction, seed = recipe.data.dev_fraction, recipe.seed
             sets["train"], sets["dev"] = split_dev(sets["train"], fraction, seed)
     return sets
+
+
+def _drawn(recipe: Recipe, base: Path, sets: dict[str, list[Example]]) -> tuple[str, ...]:
+    """What to say of the transfer sentences that a run would draw."""
+    if recipe.data.transfer_limit is None:
+        return ()
+    sets = dict(sets)
+    if recipe.data.low_resource is not None:
+        keep_few(sets, recipe.data.low_resource, recipe.seed)
+    held_out = [*sets["dev"], *sets["test"]]
+    return tuple(describe_drawn(transfer_text(recipe, base, sets["transfer"], held_out).drawn))
 
 
 def _text(

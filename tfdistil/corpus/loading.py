@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from tfdistil.augmentation import AugmentationContext, augment, check_options
-from tfdistil.console.progress import Counter, silent
+from tfdistil.console.progress import Counter
 from tfdistil.corpus.text import samples, text_sets
+from tfdistil.corpus.transfer import keep_few, transfer_text
 from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
-from tfdistil.data.near_duplicates import drop_near_duplicates
 from tfdistil.data.source import Source, check_labels, load
-from tfdistil.data.splits import drop_overlap, overlap, sample_per, sentence_key, split_dev
+from tfdistil.data.splits import drop_overlap, overlap, split_dev
 from tfdistil.errors import RecipeError
 from tfdistil.recipe.recipe import Recipe
-from tfdistil.recipe.schema.data import DataSpec, LowResourceSpec, SourceSpec
+from tfdistil.recipe.schema.data import DataSpec, SourceSpec
 from tfdistil.recipe.schema.models import EncoderSpec
 from tfdistil.shards.parts import HELD_OUT, TEST, TRAINING
 from tfdistil.shards.text import TextPart
@@ -50,6 +48,8 @@ class Corpus:
         files: every file that was read, by set.
         text: the sets of ``data.corpus``, which are read when they are drawn from; nothing in them
             occurs in dev or test.
+        drawn: transfer file to how many sentences it has and how many were drawn, as
+            `Transfer.drawn`.
     """
 
     task: Task
@@ -63,6 +63,7 @@ class Corpus:
     splitter: WordSplitter
     files: dict[str, tuple[Path, ...]]
     text: Mapping[str, TextPart] = field(default_factory=dict)
+    drawn: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def languages(self) -> list[str]:
@@ -146,17 +147,12 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     for name in ("train", "dev", "test"):
         check_labelled(name, sets[name], recipe)
     if data.low_resource is not None:
-        counts["transfer_from_train"] = _keep_few(sets, data.low_resource, seed)
+        counts["transfer_from_train"] = keep_few(sets, data.low_resource, seed)
     held_out = [*sets["dev"], *sets["test"]]
-    transfer, dropped = drop_overlap(sets["transfer"], held_out)
-    if data.near_duplicates is not None:
-        bar = counter if counter is not None and transfer else silent
-        progress = bar("near-duplicates", len(transfer))
-        transfer, near = drop_near_duplicates(transfer, data.near_duplicates, progress)
-        counts["transfer_near_duplicates"] = near
-    if data.transfer_limit is not None and len(transfer) > data.transfer_limit:
-        transfer = random.Random(seed).sample(transfer, data.transfer_limit)
-    transfer = _unlabelled(transfer)  # its file may be labelled
+    found = transfer_text(recipe, base, sets["transfer"], held_out, counter)
+    if found.near is not None:
+        counts["transfer_near_duplicates"] = found.near
+    transfer = _unlabelled(found.examples)  # its file may be labelled
     augmented, dropped_made = _augmented(
         recipe, sets["train"], held_out, _context(recipe, base, splitter, counter)
     )
@@ -182,7 +178,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     counts |= {
         **{name: len(sets[name]) for name in ("train", "dev", "test")},
         "transfer": len(transfer),
-        "transfer_dropped": dropped,
+        "transfer_dropped": found.dropped,
         "test_seen_in_train": len(seen),
     }
     return Corpus(
@@ -197,6 +193,7 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         splitter,
         files,
         text,
+        found.drawn,
     )
 
 
@@ -222,32 +219,6 @@ def _in_languages(name: str, items: Sequence[_Item], languages: Sequence[str]) -
         there = sorted({str(item.language) for item in items})
         raise RecipeError(f"data.languages is {list(languages)}, but {name} is in {there}")
     return kept
-
-
-def _keep_few(sets: dict[str, list[Example]], few: LowResourceSpec, seed: int) -> int:
-    """Sample train; the sentences left over join transfer, for the teacher to label.
-
-    As in XtremeDistil's low-resource setting (Table 6), whose smaller transfer set is the text of
-    all 705,000 sentences of train. Each joins once, and only if no other set has it.
-
-    Returns:
-        How many joined.
-    """
-    key = _language if few.per == "language" else _class
-    train = sets["train"]
-    sets["train"] = sample_per(train, key, few.samples, seed)
-    once = {sentence_key(example): example for example in train}
-    joined, _ = drop_overlap(list(once.values()), chain.from_iterable(sets.values()))
-    sets["transfer"] = [*sets["transfer"], *joined]
-    return len(joined)
-
-
-def _language(example: Example) -> str | None:
-    return example.language
-
-
-def _class(example: Example) -> str | None:
-    return example.label
 
 
 def _context(

@@ -83,6 +83,7 @@ class DataReport:
         few: what to say of a dev set that is too small to choose weights by, or of a part of a
             corpus that is empty.
         unscored: what to say of labels that train alone has.
+        drawn: what to say of the transfer sentences that a run would draw of each file.
     """
 
     splits: tuple[SplitReport, ...]
@@ -92,6 +93,7 @@ class DataReport:
     unseen_is_error: bool = False
     few: str | None = None
     unscored: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -111,7 +113,7 @@ class DataReport:
                 blocks.append(table)
         if samples := [f"  {split.name}: {split.sample}" for split in self.splits if split.sample]:
             blocks.append("a text of each, as it was read\n" + "\n".join(samples))
-        notes = []
+        notes = [*self.drawn]
         for split in self.splits:
             notes += [f"{split.name}: {name} {n}" for name, n in split.counts.items()]
             if split.conflicts:

@@ -8,17 +8,26 @@ words (`Example.key`) are always the same sentence.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from tfdistil.data.example import Example
+from tfdistil.data.shares import shares
 from tfdistil.errors import DataError
 
 SentenceKey = tuple[str, str]
+Stratum = tuple[str, str]
+"""A language and a file."""
 
 
 def sentence_key(example: Example) -> SentenceKey:
     """The characters of the sentence, and of the second one of a pair."""
     return _characters(example.words), _characters(example.second or ())
+
+
+def stratum(example: Example) -> Stratum:
+    """What an example is drawn in proportion with: its language and its file."""
+    return example.language, example.source.rpartition(":")[0]
 
 
 def split_dev(
@@ -76,6 +85,42 @@ def sample_per(
     return [examples[index] for index in sorted(kept)]
 
 
+def sample_in_proportion(
+    examples: Sequence[Example],
+    count: int,
+    seed: int = 0,
+    weight: Callable[[str], float] = lambda file: 1.0,
+) -> list[Example]:
+    """``count`` of the examples, of every file and language in proportion, in file order.
+
+    Each gives in proportion to how many it has times their weight, which is at most all of them
+    (`shares`); in the order of `hold_out`, so that a language, too, has its share, give or take
+    less than one. Which ones is up to chance; a sentence that a file has twice is taken twice only
+    where all its others are taken. Deterministic in the sentences and the seed, whatever their
+    order. A greater count takes what a smaller one does, but for one of a file and language at the
+    most.
+
+    Args:
+        examples: whose `Example.source` names their file.
+        count: how many; all where there are fewer.
+        seed: of the draw.
+        weight: of each example of a file, above 0.
+    """
+    of_stratum: dict[Stratum, list[tuple[int, bytes, int]]] = {}
+    copies: Counter[tuple[Stratum, SentenceKey]] = Counter()
+    for index, example in enumerate(examples):
+        own, key = stratum(example), sentence_key(example)
+        of_stratum.setdefault(own, []).append((copies[own, key], _digest(key, seed), index))
+        copies[own, key] += 1
+    order = sorted(of_stratum)
+    sizes = [len(of_stratum[own]) for own in order]
+    given = shares(sizes, [weight(file) for _, file in order], count)
+    kept: list[int] = []
+    for own, number in zip(order, given, strict=True):
+        kept += [index for _, _, index in sorted(of_stratum[own])[:number]]
+    return [examples[index] for index in sorted(kept)]
+
+
 def hold_out(
     examples: Sequence[Example],
     share: float,
@@ -108,10 +153,10 @@ def hold_out(
     if different < 2:
         raise DataError(f"to hold a sentence out takes 2 different ones, got {different}")
     trained = {sentence_key(example) for example in seen}
-    place: dict[SentenceKey, tuple[str, str]] = {}
+    place: dict[SentenceKey, Stratum] = {}
     for example, key in zip(examples, keys, strict=True):
         if key not in trained:
-            own = example.language, example.source.rpartition(":")[0]
+            own = stratum(example)
             place[key] = min(own, place.get(key, own))
     if not place:
         raise DataError(f"none can be held out: all {different} different ones are in train too")

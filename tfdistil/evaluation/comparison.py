@@ -78,6 +78,7 @@ def compare(work: Run) -> Metrics:
         examples=tuple(_text(e) for e in (corpus.test or corpus.dev)[:3]),
         errors=tuple(Mistake(**one) for one in errors(sets[last], found[str(main)][last])),
         data=corpus.counts,
+        drawn=corpus.drawn,
         corpus={
             name: counts
             for name in recipe.plan()

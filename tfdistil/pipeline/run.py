@@ -23,6 +23,7 @@ from tfdistil.allocator import keep_freed_memory
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.corpus.transfer import describe_drawn
 from tfdistil.data.unscored import unscored_labels
 from tfdistil.distill.bound_stage import bind_stage
 from tfdistil.distill.optimizer import check_rates
@@ -79,6 +80,8 @@ def run(
         folder.remember(sources=file_hashes(corpus.files, base))
         counts = (f"{n.replace('_', ' ')} {count:,}" for n, count in corpus.counts.items())
         screen.line("  " + ", ".join(counts))
+        for line in describe_drawn(corpus.drawn):
+            screen.line(f"  {line}")
         for name, found in corpus.unknown_labels.items():
             listed = describe_unknown(found)
             screen.line(f"  {name} has labels that train has not, each is a miss: {listed}")

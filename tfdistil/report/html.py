@@ -96,6 +96,7 @@ def _view(results: Metrics, history: History) -> dict[str, Any]:
         "export": tables.export_tables(results),
         "data": _present(
             tables.facts_table("Sentences", data, _DATA_ORDER),
+            tables.drawn_table(results),
             tables.corpus_table(results),
             *tables.nested_tables(data),
         ),

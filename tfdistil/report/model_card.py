@@ -72,6 +72,7 @@ def render_model_card(results: Metrics) -> str:
             concerns=results.concerns,
             languages=known_languages(results),
             data=tables.facts_table("Sentences", results.data),
+            drawn=tables.drawn_table(results),
             corpus=tables.corpus_table(results),
             unknown=tables.unknown_table(results),
             taught=results.teacher is not None,

@@ -224,6 +224,16 @@ def corpus_table(results: Metrics) -> Table | None:
     return Table(caption, tuple(head), tuple(rows)) if rows else None
 
 
+def drawn_table(results: Metrics) -> Table | None:
+    """How many of its sentences each transfer file gave, where they are limited."""
+    rows = [
+        (file, units.plain(of["sentences"]), units.plain(of["drawn"]))
+        for file, of in results.drawn.items()
+    ]
+    caption = "Transfer sentences that were drawn of each file"
+    return Table(caption, ("file", "sentences", "drawn"), tuple(rows)) if rows else None
+
+
 def languages_table(results: Metrics) -> Table | None:
     """The main metric by language: a column per system, with mean and deviation over languages."""
     where = results.main_set

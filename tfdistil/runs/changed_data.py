@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from tfdistil.errors import RunError
-from tfdistil.files import sha256
+from tfdistil.files import relative_name, sha256
 from tfdistil.runs.folder import RunFolder
 
 LABELLED = ("train", "dev", "test")
@@ -21,11 +21,9 @@ def file_hashes(files: Mapping[str, Sequence[Path]], base: Path) -> dict[str, di
         base: folder that files are named relative to where they can be, so that recipe and data
             may move together.
     """
-    return {name: {_name(path, base): sha256(path) for path in of} for name, of in files.items()}
-
-
-def _name(path: Path, base: Path) -> str:
-    return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
+    return {
+        name: {relative_name(path, base): sha256(path) for path in of} for name, of in files.items()
+    }
 
 
 def refuse_changed_data(

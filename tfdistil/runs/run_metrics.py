@@ -207,6 +207,8 @@ class Metrics(_Record):
         examples: texts to ask the file about.
         errors: examples of the main set that the main system has wrong.
         data: sentences by set, and other counts.
+        drawn: transfer file to its ``sentences`` and those ``drawn``, where ``data.transfer_limit``
+            draws some of all.
         corpus: model to language to what there is of its text and how often it was drawn, see
             `tfdistil.shards.reading.ShardedRows.language_counts`; without models that read none.
         unknown_labels: set to output to label to how often train lacks it.
@@ -230,6 +232,7 @@ class Metrics(_Record):
     examples: tuple[str, ...] = ()
     errors: tuple[Mistake, ...] = ()
     data: dict[str, Any] = {}
+    drawn: dict[str, dict[str, int]] = {}
     corpus: dict[str, dict[str, Times]] = {}
     unknown_labels: dict[str, dict[str, dict[str, int]]] = {}
     phases: dict[str, tuple[Phase, ...]] = {}

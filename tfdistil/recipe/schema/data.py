@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -18,13 +19,26 @@ class SourceSpec(Part):
     """One file or folder of data."""
 
     path: str = Field(description="file or folder, relative to the recipe")
-    format: str | None = Field(None, description="reader; guessed from the name when left out")
+    format: str | None = Field(
+        None, description="reader; guessed from name and content when left out"
+    )
     language: str | None = Field(None, description="BCP 47 code; none: as the rows say")
     options: dict[str, Option] = Field({}, description="options of the reader, such as columns")
     label_map: dict[str, str] = Field({}, description="entity type or label to another; `O` drops")
     repair: Literal["iob2"] | None = Field(None, description="`iob2` fixes orphan `I-` tags")
     scheme: Scheme = Field("iob2", description="of the tags in the file")
     limit: Int | None = Field(None, ge=1, description="use so many examples, a seeded sample")
+
+
+class TransferSpec(SourceSpec):
+    """One file or folder of text to learn from without labels."""
+
+    weight: Float = Field(
+        1.0,
+        gt=0,
+        description="how often each sentence counts when transfer_limit is shared out among the "
+        "files; it is drawn once at the most",
+    )
 
 
 class DemoSpec(Part):
@@ -132,7 +146,7 @@ class DataSpec(Part):
     train: list[SourceSpec] = Field([], description="labelled, to learn from")
     dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
     test: list[SourceSpec] = Field([], description="labelled, to report on")
-    transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
+    transfer: list[TransferSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
     corpus: CorpusSpec | None = Field(None, description="see corpus; text of any size")
     demo: DemoSpec | None = Field(None, description="the built-in corpus instead of files")
@@ -154,7 +168,10 @@ class DataSpec(Part):
         "words, of all that either has, in common with an earlier one; none: keep it",
     )
     transfer_limit: Int | None = Field(
-        None, ge=1, description="use so many transfer sentences, those of low_resource included"
+        None,
+        ge=1,
+        description="use so many transfer sentences, those of low_resource included: of every file "
+        "and language in proportion, see weight",
     )
     splitter: Literal["unicode", "whitespace"] = Field(
         "unicode", description="how raw text becomes words"
@@ -173,6 +190,24 @@ class DataSpec(Part):
             raise ValueError("give either train: files or demo:, not both")
         if self.demo is None and not self.train and self.corpus is None:
             raise ValueError("give train: files, or demo:, or for task: text alone corpus:")
+        return self
+
+    @model_validator(mode="after")
+    def _weights_share_something_out(self) -> DataSpec:
+        weights: dict[Path, float] = {}
+        for number, source in enumerate(self.transfer):
+            if source.weight != 1 and self.transfer_limit is None:
+                raise ValueError(
+                    f"transfer.{number}.weight is {source.weight:g}, but without transfer_limit "
+                    "there is nothing to share out: every sentence is used, once; set "
+                    "transfer_limit, or leave weight out"
+                )
+            first = weights.setdefault(Path(source.path), source.weight)
+            if source.weight != first:
+                raise ValueError(
+                    f"transfer.{number}.weight is {source.weight:g}, but {source.path!r} stands "
+                    f"there with {first:g} before; all sentences of a file have one weight"
+                )
         return self
 
 
