@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from keras import ops
-from rich.console import Console
 from ruamel.yaml import YAML
 from scipy.special import softmax
 
@@ -23,14 +22,16 @@ from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
 from tfdistil.encoders import scratch_encoder
 from tfdistil.errors import RecipeError
+from tfdistil.evaluation.evaluate import predictor_of
 from tfdistil.models.graph import Models
 from tfdistil.models.mean import MeanOfModels
 from tfdistil.models.record import load_model, save_model
-from tfdistil.pipeline.run import check_stages, run
+from tfdistil.pipeline.run import check_stages, train_model
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.stages import StageSpec, TermSpec
-from tfdistil.runs.folder import RunFolder
-from tfdistil.runs.run import Run, open_run
+from tfdistil.recipe.systems import SystemId
+from tfdistil.runs.folder import RunFolder, model_step
+from tfdistil.runs.run import Run
 from tfdistil.students import build_student
 from tfdistil.tasks.decoders import DECODERS
 
@@ -44,7 +45,7 @@ data: {demo: {kind: intent_slots, languages: [en], train: 60, dev: 10, test: 10,
 models:
   one:
     scratch: &small {layers: 1, hidden_dim: 16, heads: 2, intermediate_dim: 24, vocabulary: 300}
-    fine_tune: &short {epochs: 2, learning_rate: 1.0e-2, batch_size: 16}
+    fine_tune: &short {epochs: 1, learning_rate: 1.0e-2, batch_size: 16}
     heads: {logits: crf}
     max_length: 20
     seed: 1
@@ -61,8 +62,6 @@ distill:
     batch_size: 16
     stop: {updates: 8, monitor: loss}
 baseline: false
-export: {length: 20, max_drop: 100}
-benchmark: {queries: 100}
 """
 
 
@@ -230,15 +229,14 @@ def test_members_of_other_heads_are_refused_before_any_is_trained(after, says, t
 
 @pytest.mark.slow
 def test_from_the_recipe_to_a_student(tmp_path):
-    out = tmp_path / "run"
-    screen = Screen(Console(file=io.StringIO()))
-    metrics = run(models().recipe, out, screen=screen)
-    assert {"one", "two", "teacher", "student"} <= {system.id for system in metrics.systems}
-    assert metrics.delivered.teacher == "teacher"
-    work = open_run(out)
-    task, examples = work.corpus.task, work.corpus.test
+    made = models()
+    work = Run(RunFolder(tmp_path / "run", made.recipe), made.corpus, Screen())
+    assert made.recipe.plan() == ("one", "two", "teacher", "student")
+    for name in made.recipe.plan():
+        work.folder.once(model_step(name), partial(train_model, work, name))
+    assert work.answers("teacher")
     one, two, teacher = (work.model(name) for name in ("one", "two", "teacher"))
-    rows = encode_rows(examples, teacher.featurizer, task)
+    rows = encode_rows(made.corpus.test, teacher.featurizer, made.corpus.task)
     batch = rows.inputs(range(len(rows)))
     both = [{k: np.asarray(v) for k, v in m.model(batch).items()} for m in (one, two)]
     found = {k: np.asarray(v) for k, v in teacher.model(batch).items()}
@@ -246,5 +244,9 @@ def test_from_the_recipe_to_a_student(tmp_path):
         assert np.abs(both[0][signal] - both[1][signal]).max() > 1e-3  # two seeds
         expected = np.mean([one[signal] for one in both], axis=0)
         np.testing.assert_allclose(found[signal], expected, atol=1e-4)
-    kept = [path.name for path in (out / "cache").rglob("*") if ".paths." in path.name]
-    assert kept  # its best paths are stored as those of any CRF
+    # Its answers are scored as those of its members, and its best paths stored as those of any CRF.
+    for name in ("one", "teacher"):
+        assert len(predictor_of(work, SystemId(name))(made.corpus.test)) == 10
+    assert [*(work.folder.path / "cache").rglob("logits.slots.paths.15-*/*.shard")]
+    (phase,) = work.folder.facts(model_step("student"))["phases"]
+    assert phase["updates"] == 8
