@@ -104,8 +104,6 @@ def test_members_score_alike():
     )
     with pytest.raises(ValueError, match=r"'b' scores labels/tags \(linear, 3\), but 'a' scores"):
         MeanOfModels({"a": paths, "b": single})
-    with pytest.raises(ValueError, match="distributions over single labels"):
-        MeanOfModels({"a": paths, "b": paths})
 
 
 @pytest.mark.slow

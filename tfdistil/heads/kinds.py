@@ -6,11 +6,13 @@ name in `tfdistil.tasks.decoders`, which the file for the device names, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 import numpy as np
+from keras import ops
 
 from tfdistil.heads.derivation import Derivation
 from tfdistil.heads.spec import HeadKinds, HeadSpec
@@ -107,6 +109,31 @@ class Head(keras.layers.Layer):
         """
         return None
 
+    @classmethod
+    def mean_of(cls, heads: Sequence[Any]) -> MeanHead | None:
+        """What stands for several heads in the mean of their models.
+
+        Args:
+            heads: of this kind and with the same options, one of each model.
+
+        Returns:
+            None: heads of this kind have no mean.
+        """
+        del heads
+        return None
+
+
+class MeanHead(NamedTuple):
+    """What several heads of one output are together.
+
+    Attributes:
+        head: without weights of its own: what it is made of are theirs.
+        scores: the scores that it reads of theirs, all ``[B, T, size]`` or ``[B, size]``.
+    """
+
+    head: Head
+    scores: Callable[[Sequence[Any]], Any]
+
 
 HEADS: dict[str, type[Head]] = {}
 """By the name that ``heads`` has in a recipe."""
@@ -130,6 +157,23 @@ those that the decoder of the head's kind finds."""
 @head_kind("linear")
 class LinearHead(Head):
     """Scores alone: each word or text has the label with the highest one."""
+
+    @classmethod
+    def mean_of(cls, heads: Sequence[Any]) -> MeanHead:
+        """The arithmetic mean of the distributions, as log-probabilities."""
+        return MeanHead(cls(heads[0].size, heads[0].name), log_mean)
+
+
+def log_mean(scores: Sequence[Any]) -> Any:
+    """``log (1/M) sum_m softmax(z_m)``, float32 of the shape of one.
+
+    In logarithms throughout, so that what all are sure against stays finite.
+
+    Args:
+        scores: z_m, float ``[..., size]``.
+    """
+    each = [ops.log_softmax(ops.cast(one, "float32"), axis=-1) for one in scores]
+    return ops.logsumexp(ops.stack(each), axis=0) - math.log(len(each))
 
 
 @head_kind("mlm")

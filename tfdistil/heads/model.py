@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from tfdistil.heads.derivation import Derivation
-from tfdistil.heads.kinds import PathFinder, make_heads, specs_of
+from tfdistil.heads.kinds import Head, PathFinder, make_heads, specs_of
 from tfdistil.heads.spec import Level, check_heads, check_outputs
 
 _ROWS = {"word": "subword", "subword": "subword", "sequence": "sequence"}
@@ -27,6 +27,7 @@ class HeadedModel(keras.Model):
         heads: their names, or each name with its kind, see `tfdistil.heads.spec.check_heads`. Each
             has a signal ``<head>/<output>`` for every output, and those of its kind.
         vocabulary: pieces that the model can score at every piece; None: it does not score pieces.
+        made: what is made of the scores, by signal; None: new ones of the kinds of ``heads``.
 
     Raises:
         ValueError: outputs and heads that do not fit together, or not this kind of model.
@@ -45,13 +46,14 @@ class HeadedModel(keras.Model):
         outputs: Mapping[str, tuple[Level, int]],
         heads: Sequence[str] | Mapping[str, str | Mapping[str, Any]],
         vocabulary: int | None = None,
+        made: Mapping[str, Head] | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
         self.outputs_spec = check_outputs(outputs)
         self.head_kinds = check_heads(heads)
         self.head_specs = specs_of(self.head_kinds, self.outputs_spec, vocabulary)
-        self.heads = make_heads(self.head_specs)
+        self.heads = make_heads(self.head_specs) if made is None else dict(made)
 
     @property
     def head_names(self) -> tuple[str, ...]:

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import keras
-from keras import ops
 
+from tfdistil.heads.kinds import HEADS
 from tfdistil.heads.model import HeadedModel
+from tfdistil.heads.spec import HeadSpec
 
 
 class MeanOfModels(HeadedModel):
-    """The mean of the distributions that several models give, as log-probabilities.
+    """The mean of what several models say, output by output; all count the same.
 
-    ``log (1/M) sum_m softmax(z_m)`` for each output: its softmax is the mean of the members'. It
-    has no weights of its own and is not trained.
+    Of linear heads it is the mean of the distributions over labels, as log-probabilities:
+    ``log (1/M) sum_m softmax(z_m)``, whose softmax is the mean of the members'. Of CRFs it is the
+    mean of emissions and of potentials, again a CRF: see `tfdistil.heads.crf.MeanOfCrfs`. It has no
+    weights of its own and is not trained.
 
     Args:
-        members: by name; all with the same outputs and linear heads. The first one's word vectors
-            and sizes stand for all, where a student begins with them.
+        members: by name; all with the same outputs and heads. The first one's word vectors and
+            sizes stand for all, where a student begins with them.
 
     Raises:
-        ValueError: heads that are not linear, or not those of the first.
+        ValueError: heads that are not those of the first, or of a kind that has no mean.
 
     Signals of `call`: ``<head>/<output>``, float32, ``[B, T, size]`` at word level, ``[B, size]``
-    at sequence level.
+    at sequence level, and what the heads give beside them: ``<head>/<output>/potentials``.
     """
 
     def __init__(self, members: Mapping[str, HeadedModel], **kwargs: Any):
@@ -34,18 +36,24 @@ class MeanOfModels(HeadedModel):
         for other, model in others:
             if model.head_specs != first.head_specs:
                 raise ValueError(
-                    f"{other!r} scores {_told(model)}, but {name!r} scores {_told(first)}; a mean "
-                    "is of models with the same heads"
+                    f"{other!r} scores {_told(model, first)}, but {name!r} scores "
+                    f"{_told(first, model)}; a mean is of models with the same heads"
                 )
-        if any(spec.kind != "linear" for spec in first.head_specs.values()):
-            raise ValueError(
-                f"{name!r} scores {_told(first)}; a mean is of distributions over single labels, "
-                "which linear heads give"
-            )
+        means = {}
+        for signal, spec in first.head_specs.items():
+            heads = [model.heads[signal] for model in members.values()]
+            if (mean := HEADS[spec.kind].mean_of(heads)) is None:
+                raise ValueError(
+                    f"{name!r} scores {_told(first, first)}; a mean is of distributions over "
+                    "single labels, which linear heads give, or over label paths, which CRFs give"
+                )
+            means[signal] = mean
         outputs = {name: (spec.level, spec.size) for name, spec in first.outputs_spec.items()}
-        super().__init__(outputs, first.head_kinds, **kwargs)
+        made = {signal: mean.head for signal, mean in means.items()}
+        super().__init__(outputs, first.head_kinds, made=made, **kwargs)
         self.members = list(members.values())
         self.head_layers = first.head_layers
+        self.mean_scores = {signal: mean.scores for signal, mean in means.items()}
         self.built = True
 
     @property
@@ -78,16 +86,23 @@ class MeanOfModels(HeadedModel):
         self, inputs: Mapping[str, Any], training: bool | None, exporting: bool = False
     ) -> dict[str, Any]:
         found = [model._signals(inputs, training, exporting) for model in self.members]
-        return {signal: _mean([one[signal] for one in found]) for signal in self.head_specs}
+        scores = {
+            signal: mean([one[signal] for one in found])
+            for signal, mean in self.mean_scores.items()
+        }
+        return self._with_heads(scores, inputs)
 
 
-def _mean(logits: list[Any]) -> Any:
-    """In logarithms throughout, so that what all are sure against stays finite."""
-    each = [ops.log_softmax(ops.cast(one, "float32"), axis=-1) for one in logits]
-    return ops.logsumexp(ops.stack(each), axis=0) - math.log(len(each))
-
-
-def _told(model: HeadedModel) -> str:
+def _told(model: HeadedModel, other: HeadedModel) -> str:
+    """What a model scores, with the options of its heads that are not the other one's."""
     return ", ".join(
-        f"{signal} ({spec.kind}, {spec.size})" for signal, spec in model.head_specs.items()
+        f"{signal} ({spec.kind}, {spec.size}{_options(spec, other.head_specs.get(signal))})"
+        for signal, spec in model.head_specs.items()
     )
+
+
+def _options(spec: HeadSpec, other: HeadSpec | None) -> str:
+    if other is None or other.kind != spec.kind:
+        return ""
+    own = (item for item in spec.options.items() if item not in other.options.items())
+    return "".join(f", {key}: {value}" for key, value in own)

@@ -27,8 +27,9 @@ class BaselineSpec(Part):
 class MeanSpec(Part):
     """Several models as one teacher, whose distributions are the mean of theirs.
 
-    All have the same pieces and the same linear heads. Students that take pieces or word vectors of
-    it take those of the first.
+    All have the same pieces and the same heads: linear ones, whose distributions over labels have
+    an arithmetic mean, or CRFs, whose distributions over label paths have a geometric one. Students
+    that take pieces or word vectors of it take those of the first.
     """
 
     mean_of: list[Name] = Field(min_length=2, description="the models")
