@@ -125,6 +125,21 @@ def test_letters_change_and_capitals_stay(make_featurizer, probability):
     assert changed.sum() >= 0.9 * len(changed)
 
 
+@pytest.mark.parametrize("text", ["東 京 点 上 は", "Bob", "aaa I", "\u1100\u1161 가", "a-b O'N"])
+def test_letters_change_and_shapes_stay(text):
+    """Even of words that become a letter longer, or that their new letters do not compose."""
+    spec = ProjectionSpec(families=(("murmur", 32),), shape=True)
+    featurizer = ProjectionFeaturizer(spec, 12)
+    rows = encode_rows([Example(tuple(text.split()))], featurizer, None)
+    before, words = rows.inputs([0]), rows.words([0])
+    transform = word_dropout(featurizer, (), 1.0, hides="letters")
+    for seed in range(20):
+        after = transform(before, words, np.random.default_rng(seed))
+        old, new = before["fingerprint"], after["fingerprint"]
+        np.testing.assert_array_equal(old[..., spec.hashed // 4 :], new[..., spec.hashed // 4 :])
+        assert (old != new)[0, : len(words[0])].any(axis=-1).all()
+
+
 def test_hashed_words_with_other_letters():
     spec = ProjectionSpec(families=(("murmur", 32),))
     featurizer = ProjectionFeaturizer(spec, 12)

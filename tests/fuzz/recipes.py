@@ -308,6 +308,8 @@ STUDENTS = (
     "{kind: pqrnn, hashing: {families: {murmur: 3}}}",
     "{kind: pqrnn, hashing: {families: {sha: 4}}}",
     "{kind: pqrnn, hashing: {families: {murmur: 1e9}}}",
+    "{kind: pqrnn, hashing: {families: {murmur: 4096}, shape: true}}",
+    "{kind: pqrnn, hashing: {shape: 12}}",
     "{kind: pqrnn, quantize: int1}",
     "{kind: os.system}",
     "{kind: __class__}",

@@ -59,6 +59,11 @@ def check(student: str, teacher: str = "max_length: 16") -> None:
             "hashed_dim: 4, hashing: {families: {murmur: 6}}",
             r"models\.teacher: hashing: the hash family 'murmur' has 6 features",
         ),
+        (
+            "kind: mixer, hashing: {families: {murmur: 4096}, shape: true}",
+            "max_length: 16",
+            r"models\.student: hashing: .* have 4096 features; expected 4 to 4084 beside the 12",
+        ),
     ],
 )
 def test_what_is_wrong_names_its_key(student, teacher, says):

@@ -226,6 +226,48 @@ def test_hashed_words_save_and_load(corpus, teacher, tmp_path):
     )
 
 
+SHAPED = "hashing: {families: {murmur: 16}, shape: true}"
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        f"kind: pqrnn, bottleneck: 4, layers: 1, state: 3, {SHAPED}",
+        f"kind: mixer, hidden_dim: 4, bottleneck: 4, layers: 1, max_positions: 16, {SHAPED}",
+        f"kind: bilstm, hidden_dim: 4, embedding: {{dim: 4}}, hashed_dim: 5, {SHAPED}",
+    ],
+    ids=["pqrnn", "mixer", "bilstm"],
+)
+def test_students_read_shapes_of_words(corpus, teacher, tmp_path, keys):
+    """As many features as fit; saved, loaded, padded and batched the scores stay."""
+    student = Models(
+        recipe(f"{{{keys}, max_length: 16}}"), corpus, tmp_path, made={"teacher": teacher}
+    )["student"]
+    assert student.model.features == 16 + 12
+    save_model(student, corpus.task, tmp_path / "saved")
+    loaded = load_model(tmp_path / "saved")
+    assert loaded.featurizer.spec.shape
+
+    texts = [["iPhone", "42", "-"], ["Paris"], ["a", "well-known", "U.S.", "don't"]]
+    rows = [student.featurizer.encode(words)[0].inputs for words in texts]
+    padding = student.featurizer.padding
+    together = {
+        name: np.stack(
+            [
+                np.concatenate(
+                    [row[name], np.full((16 - len(row[name]), *row[name].shape[1:]), fill)]
+                )
+                for row in rows
+            ]
+        ).astype(rows[0][name].dtype)
+        for name, fill in padding.items()
+    }
+    batched = np.array(loaded.model(together)["labels/tags"])
+    for row, scores in zip(rows, batched, strict=True):
+        alone = student.model({name: array[None] for name, array in row.items()})["labels/tags"]
+        np.testing.assert_allclose(scores[: alone.shape[1]], alone[0], atol=1e-5)
+
+
 def test_vectors_and_their_file_go_together():
     for embedding in ("{init: vectors}", "{vectors: words.vec}"):
         with pytest.raises(RecipeError, match="init: vectors and vectors: FILE go together"):

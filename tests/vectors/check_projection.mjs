@@ -183,6 +183,34 @@ function ngram(word, features) {
 
 // Section 4: codes to fingerprint.
 
+const HYPHENS = oneOf("-\u2010\u2011");
+const APOSTROPHES = oneOf("'\u2019");
+
+function shape(word) {
+  const kinds = word.map(classOf);
+  const capital = word.filter((c) => lower.has(c) || small.has(c)).map((c) => lower.has(c));
+  const all = capital.length > 0 && capital.every((c) => c);
+  const hyphen = (code, at) => HYPHENS.has(code) && at > 0 && at < word.length - 1;
+  const other = (code, at) =>
+    kinds[at] === "SYMBOLS" && !APOSTROPHES.has(code) && !hyphen(code, at);
+  const digit = kinds.includes("DIGITS");
+  const length = kinds.filter((kind) => kind !== "MARKS" && kind !== "FORMATS").length;
+  return [
+    capital.length > 0 && capital[0],
+    all,
+    capital.slice(1).some((c) => c) && !all,
+    digit,
+    digit && !kinds.includes("LETTER") && !kinds.includes("UNSPACED"),
+    word.some(hyphen),
+    word.some((code) => APOSTROPHES.has(code)),
+    word.some(other),
+    length < 2,
+    length >= 2 && length < 4,
+    length >= 4 && length < 7,
+    length >= 7,
+  ];
+}
+
 function fingerprint(word, spec, special = false) {
   const codes = special ? word : prepared(word, spec);
   const lowered = spec.lowercase && !special ? codes.map((c) => lower.get(c) ?? c) : codes;
@@ -199,6 +227,7 @@ function fingerprint(word, spec, special = false) {
     const flags = [capital.length > 0 && capital[0], capital.length > 0 && capital.every((c) => c)];
     pairs.splice(-2, 2, ...flags.map((flag) => pairOf(flag ? 1 : -1)));
   }
+  if (spec.shape) pairs.push(...shape(codes).map((flag) => pairOf(flag ? 1 : -1)));
   const data = Buffer.alloc(pairs.length / 4);
   pairs.forEach((pair, i) => (data[i >> 2] |= pair << (2 * (i & 3))));
   return data;
@@ -281,6 +310,7 @@ const four = { families: [["murmur", 4]] };
 const named = {
   cased: { ...plain, ...four, normalization: "none", lowercase: false },
   capitals: { ...plain, ...four, map: "paper", capitalization: true },
+  shape: { ...plain, ...four, map: "unbalanced", shape: true },
 };
 for (const { token, times, special, hex: expected } of read("tokens")) {
   for (const [name, data] of Object.entries(expected)) {

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.vectors.phrases import PAIRS, RULES, UNUSUAL, WORDS
+from tests.vectors.phrases import PAIRS, RULES, SHAPED, UNUSUAL, WORDS
 from tfdistil.data.demo import generate
 from tfdistil.text import unicode_classes
 from tfdistil.text.projection import (
@@ -45,7 +45,27 @@ DIGESTED = [
     ProjectionSpec((("affix8", 100), ("affix16", 160), ("affix32", 252))),
     ProjectionSpec((("ngram", 260),), "unbalanced", normalization="none"),
     ProjectionSpec((("murmur", 4096),), lowercase=False, eos=True),
+    ProjectionSpec((("affix16", 16), ("ngram", 8)), "paper", capitalization=True, shape=True),
 ]
+
+_REFUSED: list[dict[str, Any]] = [
+    {"spec": "tfdistil-projection-0"},
+    {"families": []},
+    {"families": [], "shape": True},
+    {"families": [["md5", 4]]},
+    {"families": [["murmur", 6]]},
+    {"families": [["murmur", 4], ["murmur", 8]]},
+    {"families": [["murmur", 4100]]},
+    {"families": [["murmur", 4088]], "shape": True},
+    {"map": "binary"},
+    {"normalization": "nfkc"},
+    {"capitalization": 1},
+    {"shape": 1},
+    {"shape": None},
+    {"shape": "true"},
+    {"shapes": True},
+]
+"""What is wrong in specs that every reader has to refuse; the rest is as in `SHOWN`."""
 
 
 def digests(texts: list[list[str]], spec: ProjectionSpec) -> list[str]:
@@ -123,7 +143,7 @@ def utterances() -> list[dict[str, Any]]:
 
 
 def tokens() -> list[dict[str, Any]]:
-    """Single tokens with the bytes of every family and map."""
+    """Single tokens with the bytes of every family and map, and others with their shape alone."""
     spec_of = {
         **{
             f"{name}/{maps}": ProjectionSpec(((name, 36),), maps)
@@ -132,6 +152,7 @@ def tokens() -> list[dict[str, Any]]:
         },
         "cased": ProjectionSpec((("murmur", 4),), normalization="none", lowercase=False),
         "capitals": ProjectionSpec((("murmur", 4),), "paper", capitalization=True),
+        "shape": ProjectionSpec((("murmur", 4),), "unbalanced", shape=True),
     }
     words = ["hello", "world", "h", "w", "Hello", "HELLO", "iPhone", "3D", "'Tis", "İstanbul"]
     words += [
@@ -150,6 +171,9 @@ def tokens() -> list[dict[str, Any]]:
     for word, times in [*((w, 1) for w in words), ("a", 10_000), ("é", 300)]:
         data = {n: fingerprints([word * times], s).tobytes().hex() for n, s in spec_of.items()}
         found.append({"token": word, "times": times, "special": False, "hex": data})
+    for word in SHAPED:
+        data = {"shape": fingerprints([word], spec_of["shape"]).tobytes().hex()}
+        found.append({"token": word, "times": 1, "special": False, "hex": data})
     for token in ("<EOS>", "<null>"):
         data = {n: fingerprint_tokens([token], s).tobytes().hex() for n, s in spec_of.items()}
         found.append({"token": token, "times": 1, "special": True, "hex": data})
@@ -234,7 +258,11 @@ BROKEN = [
 def files() -> dict[str, str]:
     """Name to content of every file."""
     every = utterances()
-    specs = {"shown": SHOWN.to_json(), "digested": [spec.to_json() for spec in DIGESTED]}
+    specs = {
+        "shown": SHOWN.to_json(),
+        "digested": [spec.to_json() for spec in DIGESTED],
+        "refused": [SHOWN.to_json() | change for change in _REFUSED],
+    }
     return {
         "projection-specs.json": lines("specs", [specs]),
         **{

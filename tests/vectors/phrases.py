@@ -127,3 +127,38 @@ PAIRS = [
     ("a b", "c d", 4),
 ]
 """Words of two texts, with spaces between them, and the positions of a window."""
+
+SHAPED = [
+    *("-", "--", "-5", "co-", "well-known", "a‑b", "a‐1", "a–b", "1-2", "-\u0301", "a-\u0301"),
+    *("'", "'s", "don't", "don’t", "rock-'n'-roll", "ʼ", "a‘b", "`", "U.S.", "a_b", "$5", "€"),
+    *(
+        "42",
+        "1,234.56",
+        "10:30",
+        "1st",
+        "B2B",
+        "٤٢",
+        "๔",
+        "²",
+        "½",
+        "Ⅷ",
+        "東1",
+        "1\u0301",
+        "1\u00ad",
+    ),
+    *("McDonald", "eBay", "DNAs", "A", "Ab", "aB", "ΑΒγ", "ǅ", "ª", "ĸA", "Éa", "e\u0301B", "東A"),
+    *("ab", "abc", "abcd", "abcdef", "abcdefg", "e\u0301e\u0301", "\u0301", "\u200d", "a\u200db"),
+    *(
+        "\u1112\u1161\u11ab",
+        "👍🏽",
+        "👩\u200d🔬",
+        "東京都",
+        "ก็",
+        " ",
+        "a b",
+        "\x00",
+        "\ue000",
+        "\u0378",
+    ),
+]
+"""Words in which each fact of a shape is true of one and false of another like it."""

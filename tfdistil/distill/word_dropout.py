@@ -66,8 +66,8 @@ def word_dropout(
         probability: of each word to be hidden.
         hides: ``words``: all that the student reads of them. ``letters``: the hashes become those
             of a word that the batch has not, with the same capitals (`unseen`); the hash of such a
-            word is no zero, but noise, above which a student has to hear its capitals. ``pieces``:
-            hashes stay as they are.
+            word is no zero, but noise, above which a student has to hear its capitals. Its
+            ``shape`` stays, bit for bit. ``pieces``: hashes stay as they are.
 
     Returns:
         A transform that replaces ``input_ids``, ``fingerprint``, or both.
@@ -106,8 +106,10 @@ def word_dropout(
             if hides == "letters":
                 letters, seen = Letters.of(flat), {word.lower() for word in flat}
                 others = [unseen(flat[i], seen, letters, generator) for i in np.flatnonzero(struck)]
-                number = np.cumsum(struck) - 1
-                fingerprint[hidden] = featurizer.hashes(others)[number[owner[hidden]]]
+                rows = featurizer.hashes(others)[(np.cumsum(struck) - 1)[owner[hidden]]]
+                # A word that has become a letter longer may be of another length class.
+                hashed_bytes = featurizer.spec.hashed // 4
+                fingerprint[hidden, :hashed_bytes] = rows[:, :hashed_bytes]
             else:
                 fingerprint[hidden] = featurizer.padding["fingerprint"]
         return changed

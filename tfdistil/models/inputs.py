@@ -248,6 +248,7 @@ def projection_of(keys: HashingSpec) -> ProjectionSpec:
             lowercase=keys.lowercase,
             capitalization=keys.capitalization,
             eos=keys.eos,
+            shape=keys.shape,
         )
     except RecipeError as error:
         raise ValueError(f"hashing: {error}") from None

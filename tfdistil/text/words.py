@@ -38,7 +38,7 @@ def replace_surrogates(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-class _CharacterClasses(dict[str, int]):
+class CharacterClasses(dict[str, int]):
     """Character to class; a character is looked up in the ranges once."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class WordSplitter:
                 "'whitespace'. Upgrade tfdistil, or correct the name"
             )
         self.kind = kind
-        self._classes = _CharacterClasses()
+        self._classes = CharacterClasses()
 
     def split(self, text: str) -> list[tuple[str, int, int]]:
         """The words of a text as ``(word, start, end)``, with ``text[start:end] == word``.

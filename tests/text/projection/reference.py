@@ -187,10 +187,40 @@ def fingerprint(word: str, spec, special: bool = False) -> bytes:
         letters = [c in CAPITALS for c in text if c in CAPITALS or c in SMALL]
         flags = (bool(letters) and letters[0], bool(letters) and all(letters))
         pairs[-2:] = [pair_of[1 if flag else -1] for flag in flags]
+    if spec.shape:
+        pairs += [pair_of[1 if flag else -1] for flag in shape(text)]
     return bytes(
         sum(pair << 2 * at for at, pair in enumerate(pairs[i : i + 4]))
         for i in range(0, len(pairs), 4)
     )
+
+
+def shape(text: str) -> list[bool]:
+    """The twelve facts about a word as it is written."""
+
+    def inside_hyphen(at: int) -> bool:
+        return text[at] in "-\u2010\u2011" and at not in (0, len(text) - 1)
+
+    places = range(len(text))
+    letters = [c for c in text if c in CAPITALS or c in SMALL]
+    symbols = [at for at in places if kind(text[at]) == "SYMBOLS"]
+    digit = any(kind(c) == "DIGITS" for c in text)
+    other = [at for at in symbols if text[at] not in "'\u2019" and not inside_hyphen(at)]
+    length = len([c for c in text if kind(c) not in ("MARKS", "FORMATS")])
+    return [
+        letters != [] and letters[0] in CAPITALS,
+        letters != [] and all(c in CAPITALS for c in letters),
+        any(c in CAPITALS for c in letters[1:]) and any(c in SMALL for c in letters),
+        digit,
+        digit and all(kind(c) not in ("LETTER", "UNSPACED") for c in text),
+        any(inside_hyphen(at) for at in places),
+        "'" in text or "\u2019" in text,
+        other != [],
+        length <= 1,
+        2 <= length <= 3,
+        4 <= length <= 6,
+        length >= 7,
+    ]
 
 
 def features(data: bytes, map_name: str) -> list[int]:

@@ -13,6 +13,7 @@ SPECS = [
     ProjectionSpec(),
     ProjectionSpec((("ngram", 4), ("murmur", 12)), "paper", "none", False, True, True),
     ProjectionSpec((("affix8", 8), ("affix16", 8), ("affix32", 4080)), "unbalanced"),
+    ProjectionSpec((("murmur", 4084),), shape=True),
 ]
 
 
@@ -20,6 +21,22 @@ def test_defaults():
     spec = ProjectionSpec()
     assert (spec.features, spec.token_bytes, spec.padding) == (1024, 256, 0)
     assert SPECS[1].padding == 0x55
+
+
+def test_a_shape_is_further_features():
+    spec = SPECS[3]
+    assert (spec.hashed, spec.features, spec.token_bytes) == (4084, 4096, 1024)
+    assert spec.to_json()["shape"] is True
+
+
+def test_a_file_without_a_shape_is_as_it_always_was():
+    """Versions that do not know shapes read it."""
+    assert SPECS[2].to_bytes() == (
+        b'{\n "spec": "tfdistil-projection-1",\n "families": [\n  [\n   "affix8",\n   8\n  ],'
+        b'\n  [\n   "affix16",\n   8\n  ],\n  [\n   "affix32",\n   4080\n  ]\n ],'
+        b'\n "map": "unbalanced",\n "normalization": "nfc",\n "lowercase": true,'
+        b'\n "capitalization": false,\n "eos": false\n}\n'
+    )
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -43,6 +60,12 @@ def test_round_trip(spec):
         ({"lowercase": "yes"}, "lowercase is 'yes'; expected true or false"),
         ({"capitalization": 1}, "capitalization is 1"),
         ({"eos": None}, "eos is None"),
+        ({"shape": 1}, "shape is 1; expected true or false"),
+        ({"families": (), "shape": True}, "have 0 features; expected 4 to 4084 beside the 12 of"),
+        (
+            {"families": (("murmur", 4088),), "shape": True},
+            "have 4088 features; expected 4 to 4084",
+        ),
     ],
 )
 def test_what_is_refused(change, message):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.text.projection import reference
 from tests.vectors import make_projection
+from tfdistil.errors import ModelFileError
 from tfdistil.text.projection import ProjectionSpec
 
 FOLDER = Path(make_projection.__file__).parent
@@ -65,6 +66,12 @@ def test_digests_of_some(utterances):
             elif not rows:
                 rows.append(reference.fingerprint("<null>", spec, special=True))
             assert hashlib.sha256(b"".join(rows)).hexdigest()[:16] == digest
+
+
+def test_specs_that_are_refused():
+    for spec in read("specs")[0]["refused"]:
+        with pytest.raises(ModelFileError):
+            ProjectionSpec.from_json(spec)
 
 
 def test_words_between_white_space():

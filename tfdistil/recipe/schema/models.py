@@ -50,6 +50,9 @@ class HashingSpec(Part):
     lowercase: bool = Field(True, description="fold case")
     capitalization: bool = Field(False, description="two features that tell of capitals")
     eos: bool = Field(False, description="a token after the last word")
+    shape: bool = Field(
+        False, description="12 features more: capitals, digits, punctuation, length of the word"
+    )
 
 
 _DropRate = Annotated[Float, Field(ge=0, lt=1)]

@@ -10,6 +10,7 @@ from tfdistil.text.projection.affix import affix_codes
 from tfdistil.text.projection.byte_strings import ByteStrings
 from tfdistil.text.projection.murmur import murmur_codes
 from tfdistil.text.projection.ngram import ngram_codes
+from tfdistil.text.projection.shape import shapes
 from tfdistil.text.projection.spec import ProjectionSpec
 from tfdistil.text.projection.ternary import pair_of, sign_table
 from tfdistil.text.projection.tokens import NULL, capitals, encoded, normalized
@@ -64,10 +65,14 @@ def _fingerprints(tokens: Sequence[str], spec: ProjectionSpec, *, lowercase: boo
             part = sign_table(spec.map)[part]
         out[:, first : first + features // 4] = part
         first += features // 4
+    pairs = np.array([pair_of(spec.map, -1), pair_of(spec.map, 1)], np.uint8)
     if spec.capitalization:
-        pairs = np.array([pair_of(spec.map, -1), pair_of(spec.map, 1)], np.uint8)
         first_letter, all_letters = pairs[capitals(tokens).astype(int)].T
-        out[:, -1] = (out[:, -1] & 0x0F) | (first_letter << 4) | (all_letters << 6)
+        last = out[:, first - 1]
+        last[:] = (last & 0x0F) | (first_letter << 4) | (all_letters << 6)
+    if spec.shape:
+        four = pairs[shapes(tokens).astype(int)].reshape(len(tokens), -1, 4)
+        out[:, first:] = (four << np.array([0, 2, 4, 6], np.uint8)).sum(axis=2)
     return out
 
 

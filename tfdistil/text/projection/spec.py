@@ -16,6 +16,9 @@ SPEC_ID = "tfdistil-projection-1"
 FAMILIES = ("murmur", "affix8", "affix16", "affix32", "ngram")
 MOST_FEATURES = 4096
 
+SHAPE_FEATURES = 12
+"""Features that ``shape`` appends, a multiple of 4: see `tfdistil.text.projection.shape`."""
+
 
 @dataclass(frozen=True)
 class ProjectionSpec:
@@ -27,9 +30,11 @@ class ProjectionSpec:
         map: bit pairs to ternary values: ``operator``, ``paper`` or ``unbalanced``.
         normalization: ``nfc``, or ``none`` for the code points as they come.
         lowercase: whether code points are mapped to their lower case.
-        capitalization: whether the last two features tell if the first letter is a capital and if
-            all letters are; they are +1 or -1 and replace two hashed ones.
+        capitalization: whether the last two hashed features tell if the first letter is a capital
+            and if all letters are; they are +1 or -1 and replace what is hashed.
         eos: whether a token ``<EOS>`` follows the words. It has no label.
+        shape: whether 12 features more, +1 or -1, tell what the word looks like: its capitals,
+            digits, punctuation and length.
 
     Raises:
         RecipeError: a value that is none of these.
@@ -41,12 +46,13 @@ class ProjectionSpec:
     lowercase: bool = True
     capitalization: bool = False
     eos: bool = False
+    shape: bool = False
 
     def __post_init__(self) -> None:
         map_values(self.map)
         if self.normalization not in ("nfc", "none"):
             raise RecipeError(f"normalization is {self.normalization!r}; expected 'nfc' or 'none'")
-        for name in ("lowercase", "capitalization", "eos"):
+        for name in ("lowercase", "capitalization", "eos", "shape"):
             if not isinstance(getattr(self, name), bool):
                 raise RecipeError(f"{name} is {getattr(self, name)!r}; expected true or false")
         names = [name for name, _ in self.families]
@@ -61,15 +67,22 @@ class ProjectionSpec:
                 )
         if len({*names}) < len(names):
             raise RecipeError(f"hash families {', '.join(names)}: each may occur once")
-        if not 4 <= self.features <= MOST_FEATURES:
+        most = MOST_FEATURES - SHAPE_FEATURES * self.shape
+        if not 4 <= self.hashed <= most:
+            beside = f" beside the {SHAPE_FEATURES} of shape" if self.shape else ""
             raise RecipeError(
-                f"the hash families have {self.features} features; expected 4 to {MOST_FEATURES}"
+                f"the hash families have {self.hashed} features; expected 4 to {most}{beside}"
             )
+
+    @property
+    def hashed(self) -> int:
+        """How many of the features are those of hash families: all but the last, of ``shape``."""
+        return sum(features for _, features in self.families)
 
     @property
     def features(self) -> int:
         """N: ternary features of a token."""
-        return sum(features for _, features in self.families)
+        return self.hashed + SHAPE_FEATURES * self.shape
 
     @property
     def token_bytes(self) -> int:
@@ -82,7 +95,10 @@ class ProjectionSpec:
         return padding_byte(self.map)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data, with the spec id."""
+        """Plain JSON data, with the spec id.
+
+        ``shape`` is there where it is true: versions that do not know it read all other specs.
+        """
         return {
             "spec": SPEC_ID,
             "families": [[name, features] for name, features in self.families],
@@ -91,6 +107,7 @@ class ProjectionSpec:
             "lowercase": self.lowercase,
             "capitalization": self.capitalization,
             "eos": self.eos,
+            **({"shape": True} if self.shape else {}),
         }
 
     @classmethod

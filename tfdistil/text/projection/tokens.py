@@ -79,9 +79,14 @@ def capitals(words: Sequence[str]) -> np.ndarray:
     """
     found = np.zeros((len(words), 2), bool)
     for at, word in enumerate(words):
-        letters = [_is_capital()[c] for c in word if c in _is_capital()]
+        letters = letter_cases(word)
         found[at] = bool(letters) and letters[0], bool(letters) and all(letters)
     return found
+
+
+def letter_cases(word: str) -> list[bool]:
+    """Of each letter of a word that has a case, whether it is a capital."""
+    return [_is_capital()[c] for c in word if c in _is_capital()]
 
 
 @cache

@@ -10,6 +10,7 @@ internal class Fingerprints(
     private val spec: ProjectionSpec,
 ) {
     private val codePoints = IntList()
+    private val shape = WordShape()
     private var utf8 = ByteArray(64)
     private val codes = LongArray(spec.families.maxOf { codesOf(it.second) } + 1)
     private val families =
@@ -63,7 +64,10 @@ internal class Fingerprints(
             }
             first += family.bytes
         }
+        if (!spec.capitalization && !spec.shape) return
+        shape.read(codePoints)
         if (spec.capitalization) out[first - 1] = withCapitals(out[first - 1])
+        if (spec.shape) writeShape(out, first)
     }
 
     /** UTF-8 of the word: how many bytes. */
@@ -72,26 +76,31 @@ internal class Fingerprints(
         var size = 0
         for (index in 0 until codePoints.size) {
             val codePoint = codePoints[index]
-            forEachByte(if (lowercase) codePoint + LOWER[codePoint] else codePoint) { utf8[size++] = it.toByte() }
+            forEachByte(if (lowercase) LetterCases.lower(codePoint) else codePoint) { utf8[size++] = it.toByte() }
         }
         return size
     }
 
-    /** The last byte of a fingerprint with its last two features replaced. */
+    /** The last hashed byte with its last two features replaced. */
     private fun withCapitals(last: Byte): Byte {
-        var letters = 0
-        var capitals = 0
-        var firstIsCapital = false
-        for (index in 0 until codePoints.size) {
-            val capital = LOWER[codePoints[index]] != 0
-            if (!capital && SMALL[codePoints[index]] == 0) continue
-            if (letters++ == 0) firstIsCapital = capital
-            if (capital) capitals++
-        }
-        val first = spec.map.pairOf(if (firstIsCapital) 1 else -1)
-        val all = spec.map.pairOf(if (letters > 0 && capitals == letters) 1 else -1)
-        return (last.toInt() and 0x0F or (first shl 4) or (all shl 6)).toByte()
+        val capitals = (sign(shape.firstIsCapital) shl 4) or (sign(shape.allAreCapitals) shl 6)
+        return (last.toInt() and 0x0F or capitals).toByte()
     }
+
+    /** Writes the features of the word's shape. */
+    private fun writeShape(
+        out: ByteArray,
+        at: Int,
+    ) {
+        for (byte in 0 until WordShape.FEATURES / 4) {
+            var bits = 0
+            for (feature in 0 until 4) bits = bits or (sign(shape[4 * byte + feature]) shl 2 * feature)
+            out[at + byte] = bits.toByte()
+        }
+    }
+
+    /** The pair of +1 or -1. */
+    private fun sign(isPlus: Boolean) = spec.map.pairOf(if (isPlus) 1 else -1)
 
     /** A byte of signs, 01 for +1 and 10 for -1, as the map `paper` has it: 11, 00, and 01 for 0. */
     private fun inPaperMap(signs: Int): Int {
@@ -112,13 +121,6 @@ internal class Fingerprints(
 
         /** What an empty word is, and the only position of a text without words. */
         const val NULL = "<null>"
-
-        private val LOWER =
-            CodePointTable().apply { forEachCodePoint(ProjectionTables.LOWERCASE) { code, offset -> this[code] = offset.toInt(16) } }
-        private val SMALL =
-            CodePointTable().apply {
-                forEachCodePoint(ProjectionTables.LOWERCASE) { code, offset -> this[code + offset.toInt(16)] = 1 }
-            }
 
         private fun codesOf(features: Int) = (features + 31) / 32
 

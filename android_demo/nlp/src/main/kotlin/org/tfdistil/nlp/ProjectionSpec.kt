@@ -7,8 +7,9 @@ package org.tfdistil.nlp
  * @property map which values pairs of bits stand for.
  * @property compose whether words are put into Normalization Form C.
  * @property lowercase whether code points are mapped to their lower case.
- * @property capitalization whether the last two features tell about capitals.
+ * @property capitalization whether the last two hashed features tell about capitals.
  * @property eos whether a token follows the words.
+ * @property shape whether the features of a [WordShape] follow the hashed ones.
  */
 internal class ProjectionSpec(
     val families: List<Pair<String, Int>>,
@@ -17,14 +18,15 @@ internal class ProjectionSpec(
     val lowercase: Boolean,
     val capitalization: Boolean,
     val eos: Boolean,
+    val shape: Boolean,
 ) {
     /** Bytes of a word's fingerprint. */
-    val bytes: Int = families.sumOf { (_, features) -> features } / 4
+    val bytes: Int = (families.sumOf { (_, features) -> features } + if (shape) WordShape.FEATURES else 0) / 4
 
     companion object {
         private const val ID = "tfdistil-projection-1"
         private const val MOST_FEATURES = 4096
-        private val KEYS = setOf("spec", "families", "map", "normalization", "lowercase", "capitalization", "eos")
+        private val KEYS = setOf("spec", "families", "map", "normalization", "lowercase", "capitalization", "eos", "shape")
         val FAMILIES = listOf("murmur", "affix8", "affix16", "affix32", "ngram")
 
         /** @throws ModelFileException another spec, or settings that this one does not have. */
@@ -36,7 +38,9 @@ internal class ProjectionSpec(
             val families = fields.list("families").map { family(it, fields) }
             if (families.map { it.first }.toSet().size < families.size) fields.fail("has a hash family twice")
             val features = families.sumOf { it.second.toLong() }
-            if (features !in 4..MOST_FEATURES) fields.fail("has $features features; expected 4 to $MOST_FEATURES")
+            val shape = fields.flag("shape", false)
+            val most = if (shape) MOST_FEATURES - WordShape.FEATURES else MOST_FEATURES
+            if (features !in 4..most) fields.fail("has $features features of hash families; expected 4 to $most")
             val normalization = if ("normalization" in fields) fields.text("normalization") else "nfc"
             if (normalization != "nfc" && normalization != "none") {
                 fields.fail("has the normalization ${Fields.shown(normalization)}; expected nfc or none")
@@ -50,6 +54,7 @@ internal class ProjectionSpec(
                 fields.flag("lowercase", true),
                 fields.flag("capitalization", false),
                 fields.flag("eos", false),
+                shape,
             )
         }
 

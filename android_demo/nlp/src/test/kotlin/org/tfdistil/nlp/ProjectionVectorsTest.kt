@@ -1,6 +1,7 @@
 package org.tfdistil.nlp
 
 import org.junit.Assert.assertEquals
+import org.junit.Assert.assertThrows
 import org.junit.Test
 
 /** `tests/vectors/projection-*.json`, byte for byte. */
@@ -30,6 +31,11 @@ class ProjectionVectorsTest {
             val found = featurizers.map { sha256(fingerprints(it.encode(words).single())).hex().take(16) }
             assertEquals(textOf(utterance), utterance.texts("digests"), found)
         }
+    }
+
+    @Test
+    fun refused() {
+        for (spec in specs.objects("refused")) assertThrows(ModelFileException::class.java) { ProjectionSpec.read(spec) }
     }
 
     @Test
@@ -108,6 +114,17 @@ class ProjectionVectorsTest {
                     lowercase = false,
                     capitalization = false,
                     eos = false,
+                    shape = false,
+                )
+            "shape" ->
+                ProjectionSpec(
+                    listOf("murmur" to 4),
+                    TernaryMap.UNBALANCED,
+                    compose = true,
+                    lowercase = true,
+                    capitalization = false,
+                    eos = false,
+                    shape = true,
                 )
             "capitals" ->
                 ProjectionSpec(
@@ -117,6 +134,7 @@ class ProjectionVectorsTest {
                     lowercase = true,
                     capitalization = true,
                     eos = false,
+                    shape = false,
                 )
             else -> {
                 val (family, map) = name.split('/')
@@ -128,7 +146,7 @@ class ProjectionVectorsTest {
         families: List<Pair<String, Int>>,
         map: TernaryMap,
         eos: Boolean,
-    ) = ProjectionSpec(families, map, compose = true, lowercase = true, capitalization = false, eos = eos)
+    ) = ProjectionSpec(families, map, compose = true, lowercase = true, capitalization = false, eos = eos, shape = false)
 
     private companion object {
         const val LONG = 100_000
