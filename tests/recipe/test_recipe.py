@@ -150,6 +150,14 @@ def test_the_recipe_is_immutable(write):
         ("kind: bilstm", "kind: bilstm\n    head_input: projection", 12, ["projection: true"]),
         ("hidden_dim: 4", "projection_activation: linear", 12, ["projection: true"]),
         ("    terms:", "    stop: {on: transfer_held_out}\n    terms:", 18, ["monitor: loss"]),
+        ("data:", "data:\n  test_fraction: 1", 4, ["data.test_fraction", "less than 1"]),
+        ("data:", "data:\n  test_fraction: 0.9", 3, ["dev_fraction and test_fraction leave"]),
+        (
+            "data:",
+            "data:\n  test_fraction: 0.1\n  test: [{path: b.conll}]",
+            3,
+            ["either test: files or test_fraction:"],
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, old, new, line, words):
@@ -157,6 +165,12 @@ def test_what_is_wrong_is_named_with_its_line(write, old, new, line, words):
     assert message.startswith(f"r.yaml:{line}: "), message
     for word in words:
         assert word in message
+
+
+def test_there_is_a_train_set_to_split_a_test_set_off():
+    demo = {"demo": {"kind": "tags"}, "test_fraction": 0.1}
+    with pytest.raises(RecipeError, match="test_fraction is a share of train: files"):
+        parse_recipe({"task": "tags", "data": demo, "models": {"teacher": {"scratch": {}}}})
 
 
 def test_a_key_of_fine_tune_is_named_with_its_line(write):

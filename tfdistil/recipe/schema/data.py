@@ -131,7 +131,9 @@ class DataSpec(Part):
 
     train: list[SourceSpec] = Field([], description="labelled, to learn from")
     dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
-    test: list[SourceSpec] = Field([], description="labelled, to report on")
+    test: list[SourceSpec] = Field(
+        [], description="labelled, to report on; empty: none, or see test_fraction"
+    )
     transfer: list[SourceSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
     corpus: CorpusSpec | None = Field(None, description="see corpus; text of any size")
@@ -143,6 +145,9 @@ class DataSpec(Part):
         None, description="see low_resource; none: all of train"
     )
     dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    test_fraction: Float = Field(
+        0.0, ge=0, lt=1, description="share of train split off as test, where test has no files"
+    )
     unknown_labels: Literal["miss", "error"] = Field(
         "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
     )
@@ -173,6 +178,20 @@ class DataSpec(Part):
             raise ValueError("give either train: files or demo:, not both")
         if self.demo is None and not self.train and self.corpus is None:
             raise ValueError("give train: files, or demo:, or for task: text alone corpus:")
+        return self
+
+    @model_validator(mode="after")
+    def _test_is_there_to_split_off(self) -> DataSpec:
+        if not self.test_fraction:
+            return self
+        if self.test:
+            raise ValueError("give either test: files or test_fraction:, not both")
+        if not self.train:
+            raise ValueError("test_fraction is a share of train: files, and there are none")
+        if not self.dev and self.dev_fraction + self.test_fraction >= 1:
+            raise ValueError(
+                "dev_fraction and test_fraction leave nothing to train on; give less than 1 in sum"
+            )
         return self
 
 
