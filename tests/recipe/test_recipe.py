@@ -878,6 +878,23 @@ TEXT_AND_TEACHER = [
 ]
 
 
+def test_camembert_fine_tunes_for_inference_as_its_table_2_says():
+    pairs = ["data.train=[{path: pairs.csv}]", "models.student.checkpoint=folder"]
+    recipe = load_recipe("camembert_nli", pairs)
+    assert recipe.plan() == ("student",)
+    assert recipe.task.kind == "pair"
+    (stage,) = recipe.distill
+    assert [term.loss for term in stage.terms] == ["cross_entropy"]
+    assert stage.teacher is None
+    adam = stage.optimizer
+    assert (adam.learning_rate, adam.schedule, adam.warmup) == (2e-5, "constant", 0)
+    assert (adam.epsilon, adam.weight_decay, adam.layer_decay) == (2e-7, 0, 1)
+    assert adam.rates == {"embeddings": 0}
+    assert (stage.batch_size, stage.accumulate, stage.stop.epochs) == (32, 1, 3)
+    assert (stage.stop.patience, stage.stop.updates) == (None, None)
+    assert recipe.root_spec("student").max_length == 128
+
+
 @pytest.mark.parametrize(("name", "delivered"), [("eliquare", "student"), ("camembert", "six")])
 def test_bases_on_text_need_text_and_a_teacher(name, delivered):
     recipe = load_recipe(name, TEXT_AND_TEACHER)
