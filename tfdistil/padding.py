@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+MULTIPLE = 8
+"""What lengths are rounded up to, where nothing asks for another one."""
+
 _SMALLEST = 32
 """The first length on a backend that compiles for each."""
 

@@ -122,6 +122,27 @@ def test_without_dev_a_part_of_train_is_split_off(folder):
     assert any(dev != corpus.dev for dev in others)
 
 
+@pytest.mark.parametrize("dev", [{}, {"dev": "dev.conll"}])
+def test_without_test_a_part_of_train_is_split_off_on_request(folder, dev):
+    """The rest of the run takes it for a test set: it is counted, scored and kept out of text."""
+    names = " ".join(word for sentence in TRAIN for word, _ in sentence)
+    (folder / "raw.txt").write_text(
+        "".join(" ".join(word for word, _ in sentence) + "\n" for sentence in TRAIN) + names
+    )
+    data = files(train="train.conll", transfer="raw.txt", **dev) | {"test_fraction": 0.2}
+    corpus = load_corpus(recipe(data), folder)
+    sizes = {"train": 16 if dev else 14, "dev": 2, "test": 4}
+    assert {name: corpus.counts[name] for name in sizes} == sizes
+    assert list(corpus.score_sets()) == ["dev", "test"]
+    sets = [keys(corpus.train), keys(corpus.dev), keys(corpus.test)]
+    assert len(set().union(*sets)) == sum(map(len, sets))
+    assert not keys(corpus.transfer) & keys((*corpus.dev, *corpus.test))
+    without = {key: value for key, value in data.items() if key != "test_fraction"}
+    assert load_corpus(recipe(without), folder).dev == corpus.dev
+    others = [load_corpus(recipe(data, seed=seed), folder).test for seed in (1, 2, 3)]
+    assert any(test != corpus.test for test in others)
+
+
 def test_transfer_is_limited_by_a_seeded_sample(folder):
     text = "".join(f"sentence number {i}\n" for i in range(50))
     (folder / "raw.txt").write_text(text, encoding="utf-8")

@@ -88,6 +88,17 @@ def test_a_dev_set_too_small_to_choose_weights_by_is_a_warning(dev, spans, tmp_p
     assert sum(tag != "O" for example in found for tag in example.tags) == spans
 
 
+@pytest.mark.parametrize(("share", "missed"), [(0.0, False), (0.4, True)])
+def test_a_test_set_from_train_is_looked_through_for_labels(share, missed, tmp_path):
+    """Ten of a label would be expected in a large one, and few in dev alone."""
+    rows = [f"a{i}\tO\nrome\tB-LOC\n\n" for i in range(100)] + ["anna\tB-PER\n\n"] * 60
+    (tmp_path / "train.conll").write_text("".join(rows))
+    sources = {"train": [{"path": "train.conll"}], "dev_fraction": 0.1, "test_fraction": share}
+    mine = recipe(sources)
+    assert "B-PER" in {tag for e in load_corpus(mine, tmp_path).train for tag in e.tags}
+    assert ("PER" in "".join(check_recipe(mine, tmp_path).unscored)) == missed
+
+
 def test_the_demo_corpus_is_checked_too(tmp_path):
     demo = {"kind": "tags", "languages": ["en"], "train": 300, "dev": 5, "test": 5, "transfer": 9}
     report = check_recipe(recipe({"demo": demo}), tmp_path)

@@ -19,6 +19,7 @@ from tfdistil.data.splits import (
     sample_in_proportion,
     sentence_key,
     split_dev,
+    split_train,
 )
 from tfdistil.errors import DataError
 
@@ -58,6 +59,39 @@ def test_the_dev_split_is_about_as_large_as_asked_for():
 def test_fractions_outside_are_refused(fraction: float):
     with pytest.raises(DataError, match="dev fraction"):
         split_dev(_examples("a", "b"), fraction)
+
+
+@given(
+    texts=texts,
+    shares=st.tuples(st.floats(0.01, 0.5), st.floats(0.01, 0.49)),
+    given_dev=st.lists(st.sampled_from("abcx"), max_size=3),
+    seed=st.integers(0, 5),
+)
+def test_train_dev_and_test_split(texts, shares, given_dev, seed):
+    """Disjoint and whole, in file order, whatever the order; dev is what it is without test."""
+    examples, dev = _examples(*texts), _examples(*given_dev)
+    sets = {"train": examples, "dev": dev, "test": [], "transfer": _examples("z")}
+    if len({*texts} - {*given_dev}) < (1 if {*texts} & {*given_dev} else 2 if given_dev else 3):
+        with pytest.raises(DataError, match=r"cannot split .* into train and (dev|test); give"):
+            split_train(sets, *shares, seed)
+        return
+    found = split_train(sets, *shares, seed)
+    assert all(found.values()) == bool(found["dev"])
+    assert found["transfer"] == sets["transfer"]
+    cut = [*found["train"], *([] if dev else found["dev"]), *found["test"]]
+    assert sorted(cut, key=examples.index) == examples
+    assert overlap(found["train"], found["test"]) == overlap(found["dev"], found["test"]) == []
+    assert found["dev"] == split_train(sets, shares[0], 0, seed)["dev"]
+    backwards = split_train(sets | {"train": examples[::-1]}, *shares, seed)
+    assert backwards["test"] == found["test"][::-1]
+
+
+def test_eighty_ten_and_ten_percent_of_all():
+    sets = {"train": _examples(*map(str, range(1000))), "dev": [], "test": []}
+    found = split_train(sets, 0.1, 0.1, 13)
+    assert [len(examples) for examples in found.values()] == [800, 100, 100]
+    assert split_train(sets, 0.1, 0.1, 13) == found
+    assert split_train(sets, 0.1, 0.1, 14)["test"] != found["test"]
 
 
 def test_equal_words_are_the_same_sentence_whatever_the_labels():

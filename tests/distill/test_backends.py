@@ -75,6 +75,15 @@ def test_dropout_of_a_teacher_on_jax():
     assert "1 passed" in done.stdout
 
 
+def test_padding_that_counts_on_jax():
+    """Where a batch would be as long as a program that is compiled already."""
+    file = "tests/seams/test_camembert.py"
+    chosen = ("-k", "padding_that_counts")
+    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, *chosen)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "1 passed" in done.stdout
+
+
 def test_students_with_recurrences_on_jax():
     """Which asks where it runs, to choose how a recurrence is computed."""
     file = "tests/students/test_bottleneck.py"

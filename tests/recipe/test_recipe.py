@@ -150,6 +150,14 @@ def test_the_recipe_is_immutable(write):
         ("kind: bilstm", "kind: bilstm\n    head_input: projection", 12, ["projection: true"]),
         ("hidden_dim: 4", "projection_activation: linear", 12, ["projection: true"]),
         ("    terms:", "    stop: {on: transfer_held_out}\n    terms:", 18, ["monitor: loss"]),
+        ("data:", "data:\n  test_fraction: 1", 4, ["data.test_fraction", "less than 1"]),
+        ("data:", "data:\n  test_fraction: 0.9", 3, ["dev_fraction and test_fraction leave"]),
+        (
+            "data:",
+            "data:\n  test_fraction: 0.1\n  test: [{path: b.conll}]",
+            3,
+            ["either test: files or test_fraction:"],
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, old, new, line, words):
@@ -157,6 +165,12 @@ def test_what_is_wrong_is_named_with_its_line(write, old, new, line, words):
     assert message.startswith(f"r.yaml:{line}: "), message
     for word in words:
         assert word in message
+
+
+def test_there_is_a_train_set_to_split_a_test_set_off():
+    demo = {"demo": {"kind": "tags"}, "test_fraction": 0.1}
+    with pytest.raises(RecipeError, match="test_fraction is a share of train: files"):
+        parse_recipe({"task": "tags", "data": demo, "models": {"teacher": {"scratch": {}}}})
 
 
 def test_a_key_of_fine_tune_is_named_with_its_line(write):
@@ -862,6 +876,23 @@ TEXT_AND_TEACHER = [
     "data.corpus.sources=[{path: text.txt, language: sl}]",
     "models.teacher.checkpoint=folder",
 ]
+
+
+def test_camembert_fine_tunes_for_inference_as_its_table_2_says():
+    pairs = ["data.train=[{path: pairs.csv}]", "models.student.checkpoint=folder"]
+    recipe = load_recipe("camembert_nli", pairs)
+    assert recipe.plan() == ("student",)
+    assert recipe.task.kind == "pair"
+    (stage,) = recipe.distill
+    assert [term.loss for term in stage.terms] == ["cross_entropy"]
+    assert stage.teacher is None
+    adam = stage.optimizer
+    assert (adam.learning_rate, adam.schedule, adam.warmup) == (2e-5, "constant", 0)
+    assert (adam.epsilon, adam.weight_decay, adam.layer_decay) == (2e-7, 0, 1)
+    assert adam.rates == {"embeddings": 0}
+    assert (stage.batch_size, stage.accumulate, stage.stop.epochs) == (32, 1, 3)
+    assert (stage.stop.patience, stage.stop.updates) == (None, None)
+    assert recipe.root_spec("student").max_length == 128
 
 
 @pytest.mark.parametrize(("name", "delivered"), [("eliquare", "student"), ("camembert", "six")])

@@ -170,10 +170,9 @@ def encoder(tokenizer: Any) -> Callable[..., Encoder]:
             layers=layers,
             attention_heads=2,
             intermediate_dim=12,
-            max_positions=32,
             outputs=outputs,
             seed=seed,
-            **options,
+            **{"max_positions": 32, **options},
         )
         for layer in model.classifiers.values():
             layer.out.kernel.assign(layer.out.kernel * 8)

@@ -14,8 +14,10 @@ from tfdistil.distill.terms import bind_terms
 from tfdistil.encoders import Encoder
 from tfdistil.errors import RecipeError
 from tfdistil.models.masked_language import copy_body
+from tfdistil.padding import MULTIPLE
 from tfdistil.recipe.schema.stages import StageSpec, TermSpec
 from tfdistil.tasks import Tags
+from tfdistil.text.subwords import SubwordFeaturizer
 
 # A recipe needs a `student`, which is the last of the cascade.
 MODELS = """
@@ -174,6 +176,51 @@ def test_a_matrix_without_enough_columns_is_an_error(recipe, layers, message):
     stage = recipe(MODELS, STAGES.replace("[[1, 1, 2], [2, 2, 3]]", layers)).distill[0]
     with pytest.raises(RecipeError, match=message):
         bind_terms(stage.terms, Tags(("O",)).outputs)
+
+
+def equation_6(student, teacher, examples, length):
+    """The loss of a model with one layer fewer, each text padded to a length that counts whole."""
+    squares = []
+    for example in examples:
+        (window,) = student.featurizer.encode(example.words)
+        ids = np.zeros((1, length), np.int32)
+        ids[0, : window.length] = window.inputs["input_ids"]
+        inputs = {"input_ids": ids, "attention_mask": (np.arange(length) < window.length)[None] * 1}
+        s, t = student.model(inputs), teacher.model(inputs)
+        for name in ("attention/1", "hidden/1"):
+            kind = name.split("/")[0]
+            target = (np.array(t[f"{kind}/1"]) + np.array(t[f"{kind}/2"])) / 2
+            squares.append(((np.array(s[name]) - target) ** 2).mean())
+    return sum(squares) / len(examples)
+
+
+def test_padding_that_counts_is_that_of_max_length(named, encoder, tokenizer, corpus, tmp_path):
+    """Each text adds the same, whatever batch it is in and whatever lengths a backend likes."""
+    reads = SubwordFeaturizer.from_tokenizer(tokenizer, 45, token_types=False)
+    models = {
+        name: named(encoder(layers, attention=True, max_positions=45, seed=layers), reads)
+        for name, layers in (("teacher", 2), ("student", 1))
+    }
+    sets = {"transfer": corpus(9, 1, labelled=False)}
+    rows = encode_rows(sets["transfer"], reads, None)
+    assert len(set(rows.lengths)) > 2
+    terms = [
+        {"loss": loss, "stream": "transfer", "layers": [[1, 1, 2]], "padding": True}
+        for loss in ("attention_mse", "states_mse")
+    ]
+    expected = equation_6(models["student"], models["teacher"], sets["transfer"], 45)
+    for batch_size in (1, 4, 9):
+        stop = {"updates": 1, "every": 1, "monitor": "loss", "on": "transfer"}
+        rate = {"learning_rate": 1e-12}
+        stage = StageSpec(name="s", terms=terms, stop=stop, batch_size=batch_size, optimizer=rate)
+        (folder := tmp_path / str(batch_size)).mkdir()
+        schedule = Schedule(models, sets, Tags(("O",)), folder, seed=3)
+        schedule.run([stage])
+        (ended,) = schedule.done["student"]
+        assert ended.best == pytest.approx(expected, rel=1e-4)
+    without = [dict(term, padding=False) for term in terms]
+    assert schedule.check(stage).multiple == 45
+    assert schedule.check(StageSpec(name="s", terms=without, stop=stop)).multiple == MULTIPLE
 
 
 def test_a_teacher_in_training_mode_is_another_at_every_look(encoder, subwords, corpus):

@@ -90,6 +90,25 @@ def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     assert len(plan.recipes) == len(read_variants(name)) > 1
 
 
+def test_the_upper_bound_of_a_language_has_nothing_of_a_teacher(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(OF_TEXT.replace("scratch: {}", "checkpoint: folder"))
+    ((_, *assignments),) = read_variants("eliquare_ablation", ["upper"])
+    recipe, plain = load_recipe(path, assignments), load_recipe(path)
+    assert list(recipe.models) == ["student"]
+    assert recipe.plan() == ("student",)
+    scratch = recipe.models["student"].scratch
+    assert (scratch.layers, scratch.hidden_dim, scratch.heads) == (6, 768, 12)
+    assert (scratch.intermediate_dim, scratch.pretrain) == (3072, None)
+    (stage,), (taught,) = recipe.distill, plain.distill
+    assert stage.teacher is None
+    assert [term.loss for term in stage.terms] == ["masked_lm"]
+    assert stage.optimizer.rates == {}
+    same = {"teacher": None, "terms": stage.terms, "optimizer": stage.optimizer}
+    assert taught.model_copy(update=same) == stage
+    assert recipe.deliver == plain.deliver
+
+
 def test_the_comparisons_of_a_cascade_make_what_they_need(tmp_path):
     path = tmp_path / "recipe.yaml"
     path.write_text(CASCADE_OF_12)

@@ -17,7 +17,7 @@ from tfdistil.data.dev_size import too_few_to_choose
 from tfdistil.data.example import Example
 from tfdistil.data.readers import ReadResult
 from tfdistil.data.source import load
-from tfdistil.data.splits import split_dev
+from tfdistil.data.splits import split_train
 from tfdistil.data.unscored import unscored_labels
 from tfdistil.errors import DataError, RecipeError
 from tfdistil.files import beside
@@ -99,10 +99,10 @@ def _run_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, li
     for name in sets.keys() & results.keys():
         examples = results[name].examples
         sets[name] = [e for e in examples if wanted is None or e.language in wanted]
-    if sets["train"] and not sets["dev"]:
+    if sets["train"]:
         with suppress(DataError):  # of one sentence; a run says so
-            fraction, seed = recipe.data.dev_fraction, recipe.seed
-            sets["train"], sets["dev"] = split_dev(sets["train"], fraction, seed)
+            data = recipe.data
+            sets = split_train(sets, data.dev_fraction, data.test_fraction, recipe.seed)
     return sets
 
 

@@ -15,7 +15,7 @@ from tfdistil.data.demo import generate
 from tfdistil.data.demo.generator import Split
 from tfdistil.data.example import Example
 from tfdistil.data.source import Source, check_labels, load
-from tfdistil.data.splits import drop_overlap, overlap, split_dev
+from tfdistil.data.splits import drop_overlap, overlap, split_train
 from tfdistil.errors import RecipeError
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.data import DataSpec, SourceSpec
@@ -142,8 +142,8 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
         sets = {name: _unlabelled(of) for name, of in sets.items()}
     if data.languages is not None:
         sets = {name: _in_languages(name, of, data.languages) for name, of in sets.items()}
-    if not sets["dev"] and sets["train"]:
-        sets["train"], sets["dev"] = split_dev(sets["train"], data.dev_fraction, seed)
+    if sets["train"]:
+        sets = split_train(sets, data.dev_fraction, data.test_fraction, seed)
     for name in ("train", "dev", "test"):
         check_labelled(name, sets[name], recipe)
     if data.low_resource is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tfdistil.data.example import Example
 from tfdistil.data.shares import shares
@@ -46,27 +46,70 @@ def split_dev(
     """
     if not 0 < fraction < 1:
         raise DataError(f"dev fraction is {fraction}, expected between 0 and 1")
+    return _cut(examples, round(fraction * len(examples)), seed, "dev")
+
+
+def split_train(
+    sets: Mapping[str, Sequence[Example]], dev: float, test: float, seed: int = 0
+) -> dict[str, list[Example]]:
+    """The sets of a recipe, with those cut off train that no file gives.
+
+    Dev is that of `split_dev`, with or without a test set; test is cut off what is left in the same
+    way. So equal sentences are in one of the three, and no sentence of a given dev set is cut off
+    as test.
+
+    Args:
+        sets: ``train``, ``dev``, ``test`` and others; dev and test may be empty.
+        dev: share of train for dev, used where that is empty.
+        test: share of train, as it was given, for test; 0: none is cut off.
+        seed: of the draw.
+
+    Raises:
+        DataError: fewer different sentences than sets.
+    """
+    found = {name: list(examples) for name, examples in sets.items()}
+    wanted = round(test * len(found["train"]))
+    if not found["dev"]:
+        found["train"], found["dev"] = split_dev(found["train"], dev, seed)
+    if test:
+        found["train"], found["test"] = _cut(found["train"], wanted, seed, "test", found["dev"])
+    return found
+
+
+def _cut(
+    examples: Sequence[Example],
+    wanted: int,
+    seed: int,
+    name: str,
+    elsewhere: Iterable[Example] = (),
+) -> tuple[list[Example], list[Example]]:
+    """What stays of train and about ``wanted`` examples for the set ``name``, see `split_dev`.
+
+    Args:
+        elsewhere: examples of another set; their sentences stay where they are.
+    """
     keys = [sentence_key(example) for example in examples]
     sizes: dict[SentenceKey, int] = {}
     for key in keys:
         sizes[key] = sizes.get(key, 0) + 1
-    if len(sizes) < 2:
+    fixed = {sentence_key(example) for example in elsewhere} & sizes.keys()
+    order = sorted(sizes.keys() - fixed, key=lambda key: _digest(key, seed))
+    most = len(order) - (not fixed)  # something stays in train
+    if most < 1:
+        others = f", {len(fixed)} of them in dev," if fixed else ""
         raise DataError(
-            f"cannot split {len(sizes)} different sentences into train and dev; give more, or "
-            "data.dev"
+            f"cannot split {len(sizes)} different sentences{others} into train and {name}; give "
+            f"more, or data.{name}"
         )
-    order = sorted(sizes, key=lambda key: _digest(key, seed))
-    wanted = round(fraction * len(examples))
     held: set[SentenceKey] = set()
     count = 0
-    for key in order[:-1]:
+    for key in order[:most]:
         if held and count + sizes[key] > wanted:
             break
         held.add(key)
         count += sizes[key]
-    train = [e for e, key in zip(examples, keys, strict=True) if key not in held]
-    dev = [e for e, key in zip(examples, keys, strict=True) if key in held]
-    return train, dev
+    kept = [e for e, key in zip(examples, keys, strict=True) if key not in held]
+    return kept, [e for e, key in zip(examples, keys, strict=True) if key in held]
 
 
 def sample_per(

@@ -25,6 +25,7 @@ from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.distill.worth import BoundDraw, bind_draw
 from tfdistil.errors import RecipeError
 from tfdistil.heads.kinds import who_gives
+from tfdistil.padding import MULTIPLE
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
 from tfdistil.shards.parts import HELD_OUT, TEST
@@ -85,6 +86,12 @@ class BoundStage:
         """
         terms = [term for term in self.terms if term.stream in streams and not term.on_subwords]
         return sorted({name for term in terms for name in term.teacher})
+
+    @property
+    def multiple(self) -> int:
+        """What the lengths of its batches are a multiple of; of padding that counts, all of it."""
+        whole = any(term.counts_padding for term in self.terms)
+        return self.student.featurizer.max_length if whole else MULTIPLE
 
     @property
     def drawn_by(self) -> list[str]:

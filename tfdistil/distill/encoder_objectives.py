@@ -103,6 +103,7 @@ def _counting(mask: Any, padding: bool) -> Any:
     align="subword",
     count=_pairs,
     hints=ROWS,
+    counts_padding="padding",
 )
 def attention_mse(
     student: Sequence[Any], teacher: Sequence[Any], mask: Any, padding: bool = False
@@ -110,13 +111,15 @@ def attention_mse(
     """Squared error of attention maps: CAMeMBERT, Equation 4, summed over the rows of ``layers``.
 
     The paper pads to 128 pieces and takes the mean over all elements (Equation 6); here padding is
-    left out, and where it is asked for, it is that of the batch, which pads to its longest row.
+    left out unless it is asked for. Then rows are padded to the ``max_length`` of the model: what a
+    piece of padding attends to and what its states are depends on its place, so that there is no
+    other way to have the sum over it than to compute it.
 
     Args:
         student: maps, one for each row, float ``[B, heads, T, T]``.
         teacher: first maps of all rows, then second ones.
         mask: 1 at real pieces, ``[B, T]``.
-        padding: count pairs with padding, too.
+        padding: count pairs with padding, too; see `Objective.counts_padding`.
 
     Returns:
         Σ over rows of the mean over heads and pairs of real pieces of ((t + t')/2 - s)².
@@ -133,6 +136,7 @@ def attention_mse(
     align="subword",
     count=_pieces,
     hints=ROWS,
+    counts_padding="padding",
 )
 def states_mse(
     student: Sequence[Any], teacher: Sequence[Any], mask: Any, padding: bool = False
@@ -146,7 +150,7 @@ def states_mse(
         student: states, one for each row, float ``[B, T, D]``.
         teacher: first states of all rows, then second ones.
         mask: 1 at real pieces, ``[B, T]``.
-        padding: count it, too.
+        padding: count it, too; see `Objective.counts_padding`.
 
     Returns:
         Σ over rows of the mean over real pieces and dimensions of ((t + t')/2 - s)².

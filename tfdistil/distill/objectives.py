@@ -99,6 +99,9 @@ class Objective:
         hints: what options that its templates name have to be.
         by_scores: it takes the label of the teacher's highest score for what the teacher says,
             which is not so of a head that decodes with more than its scores (a CRF).
+        counts_padding: the option that makes it count padding, too. Where a term sets it, rows are
+            padded to the most that the student reads, so that the mean does not depend on what else
+            is in a batch, nor on the lengths that a backend compiles for; None: it never does.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Objective:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     hints: Mapping[str, Any] = field(default_factory=dict)
     by_scores: bool = False
+    counts_padding: str | None = None
 
 
 OBJECTIVES: dict[str, Objective] = {}
@@ -126,6 +130,7 @@ def objective(
     defaults: Mapping[str, Any] | None = None,
     hints: Mapping[str, Any] | None = None,
     by_scores: bool = False,
+    counts_padding: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as an objective, with what its terms read by default; see `Signals`.
 
@@ -133,7 +138,7 @@ def objective(
         name: in recipes.
         student, teacher: templates, one or several.
         target, align: see `Signals`.
-        count, parameters, defaults, hints, by_scores: see `Objective`.
+        count, parameters, defaults, hints, by_scores, counts_padding: see `Objective`.
 
     Raises:
         ValueError: there is an objective of that name.
@@ -142,7 +147,7 @@ def objective(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         own = (parameters or {}, defaults or {}, hints or {})
-        made = Objective(name, function, signals, count, *own, by_scores)
+        made = Objective(name, function, signals, count, *own, by_scores, counts_padding)
         add_once(OBJECTIVES, name, made)
         return function
 

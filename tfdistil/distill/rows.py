@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.padding import padded_lengths
+from tfdistil.padding import MULTIPLE, padded_lengths
 from tfdistil.tasks import IGNORE, Task
 from tfdistil.text.featurizer import Featurizer, Window
 
@@ -45,7 +45,9 @@ class TextRows(Protocol):
         """The words that each of some rows owns."""
         ...
 
-    def inputs(self, rows: Sequence[int] | np.ndarray) -> dict[str, np.ndarray]:
+    def inputs(
+        self, rows: Sequence[int] | np.ndarray, multiple: int = MULTIPLE
+    ) -> dict[str, np.ndarray]:
         """Padded model inputs, ``tokens`` and ``token_mask`` of some rows, see `Rows.inputs`."""
         ...
 
@@ -107,13 +109,15 @@ class Rows:
         del generator
         return np.arange(len(self))
 
-    def inputs(self, rows: Sequence[int] | np.ndarray, multiple: int = 8) -> dict[str, np.ndarray]:
+    def inputs(
+        self, rows: Sequence[int] | np.ndarray, multiple: int = MULTIPLE
+    ) -> dict[str, np.ndarray]:
         """Padded model inputs and tokens of some rows.
 
         Args:
             rows: which rows, in the order of the batch.
             multiple: lengths are rounded up to a multiple of it, so that few shapes occur; not
-                beyond `longest`. See `tfdistil.padding`.
+                beyond `longest`, so that with that all batches have it. See `tfdistil.padding`.
 
         Returns:
             The model's inputs ``[B, T]`` or ``[B, T, n]`` in the featurizer's dtypes,

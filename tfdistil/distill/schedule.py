@@ -201,7 +201,7 @@ class Schedule:
         """A pool of sets, with what the terms on the streams of these keys need."""
         rows = concatenate_rows([self.rows(stage.spec.student, name) for name in pool])
         signals = self._signals(stage, pool, stage.teacher_signals(keys))
-        return RowStream(rows, self.task.outputs, signals, noise)
+        return RowStream(rows, self.task.outputs, signals, noise, multiple=stage.multiple)
 
     def _signals(
         self, stage: BoundStage, pool: Sequence[str], names: Sequence[str]

@@ -13,6 +13,7 @@ import numpy as np
 from tfdistil.distill.rows import Rows, TextRows, bucketed_batches
 from tfdistil.distill.signals import TeacherSignals
 from tfdistil.distill.worth import draw_weighted
+from tfdistil.padding import MULTIPLE
 from tfdistil.tasks import Output
 
 Batch = dict[str, np.ndarray]
@@ -76,6 +77,7 @@ class RowStream:
         noise: changes a batch afresh each time it is drawn, one after the other. ``signals`` are
             those of the text as it was; a teacher in the step sees what the student sees.
         weights: how often each row is drawn, see `draw_weighted`; None: as the rows have it.
+        multiple: of which the lengths of batches are, see `Rows.inputs`.
     """
 
     rows: TextRows
@@ -83,6 +85,7 @@ class RowStream:
     signals: TeacherSignals | None = None
     noise: tuple[Transform, ...] = ()
     weights: np.ndarray | None = None
+    multiple: int = MULTIPLE
 
     @property
     def lengths(self) -> np.ndarray:
@@ -97,11 +100,11 @@ class RowStream:
 
     def inputs(self, chosen: Sequence[int] | np.ndarray) -> Batch:
         """See `Stream.inputs`."""
-        return self.rows.inputs(chosen)
+        return self.rows.inputs(chosen, self.multiple)
 
     def batch(self, chosen: Sequence[int] | np.ndarray, generator: np.random.Generator) -> Batch:
         """See `Stream.batch`."""
-        batch = self.rows.inputs(chosen)
+        batch = self.inputs(chosen)
         tokens = batch["tokens"].shape[1]
         for output in self.outputs:
             batch[f"target/{output.name}"] = self.rows.target(

@@ -55,6 +55,11 @@ class Term:
         """Whether it needs the teacher's signals at every position of the student's inputs."""
         return bool(self.teacher) and self.align == "subword"
 
+    @property
+    def counts_padding(self) -> bool:
+        """Whether its mean is over padding, too."""
+        return bool(self.options.get(self.objective.counts_padding or ""))
+
 
 def stream_key(pool: Sequence[str]) -> str:
     """The key of a stream that draws from these sets."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfdistil.errors import RunError
 from tfdistil.files import read_json, sha256
-from tfdistil.padding import padded_lengths
+from tfdistil.padding import MULTIPLE, padded_lengths
 from tfdistil.shards.counting import count_rows
 from tfdistil.shards.sampling import draw_pass
 from tfdistil.shards.writing import COUNTS, LAYOUT
@@ -227,7 +227,9 @@ class ShardedRows:
         """No words: a row has nothing but its pieces."""
         return [()] * len(rows)
 
-    def inputs(self, rows: Sequence[int] | np.ndarray, multiple: int = 8) -> dict[str, np.ndarray]:
+    def inputs(
+        self, rows: Sequence[int] | np.ndarray, multiple: int = MULTIPLE
+    ) -> dict[str, np.ndarray]:
         """Padded model inputs and tokens of some rows, as `Rows.inputs` gives them."""
         rows, shards = np.asarray(rows, np.int64), self.shards
         lengths, counts = self.lengths[rows], self.token_counts[rows]

@@ -145,7 +145,9 @@ class DataSpec(Part):
 
     train: list[SourceSpec] = Field([], description="labelled, to learn from")
     dev: list[SourceSpec] = Field([], description="labelled, to select on; empty: split off train")
-    test: list[SourceSpec] = Field([], description="labelled, to report on")
+    test: list[SourceSpec] = Field(
+        [], description="labelled, to report on; empty: none, or see test_fraction"
+    )
     transfer: list[TransferSpec] = Field([], description="unlabelled, for the teacher to speak on")
     augment: list[AugmentSpec] = Field([], description="see augment; makes the set `augmented`")
     corpus: CorpusSpec | None = Field(None, description="see corpus; text of any size")
@@ -157,6 +159,9 @@ class DataSpec(Part):
         None, description="see low_resource; none: all of train"
     )
     dev_fraction: Float = Field(0.1, gt=0, lt=1, description="share of train split off as dev")
+    test_fraction: Float = Field(
+        0.0, ge=0, lt=1, description="share of train split off as test, where test has no files"
+    )
     unknown_labels: Literal["miss", "error"] = Field(
         "miss", description="labels of dev and test that train has not: a `miss` each, or an error"
     )
@@ -208,6 +213,20 @@ class DataSpec(Part):
                     f"transfer.{number}.weight is {source.weight:g}, but {source.path!r} stands "
                     f"there with {first:g} before; all sentences of a file have one weight"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _test_is_there_to_split_off(self) -> DataSpec:
+        if not self.test_fraction:
+            return self
+        if self.test:
+            raise ValueError("give either test: files or test_fraction:, not both")
+        if not self.train:
+            raise ValueError("test_fraction is a share of train: files, and there are none")
+        if not self.dev and self.dev_fraction + self.test_fraction >= 1:
+            raise ValueError(
+                "dev_fraction and test_fraction leave nothing to train on; give less than 1 in sum"
+            )
         return self
 
 
