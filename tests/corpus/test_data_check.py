@@ -195,3 +195,19 @@ def test_what_is_broken_in_a_corpus_is_listed(tmp_path):
     assert "one.txt:2: " in first
     assert "no column 'other'" in second
     assert report.splits[0].examples >= 2
+
+
+def test_how_a_run_splits_train_is_said(tmp_path):
+    rows = [f"text number {n},{'ab'[n % 2]}" for n in range(100)]
+    (tmp_path / "train.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    given = recipe({"train": [{"path": "train.csv"}], "test_fraction": 0.2}, task="classes")
+    report = check_recipe(given, tmp_path)
+    assert report.cut == "a run splits train: 70 for train, 10 for dev, 20 for test"
+    assert report.cut in report.to_text()
+
+
+def test_what_cannot_be_split_is_a_problem(tmp_path):
+    (tmp_path / "train.csv").write_text("text,label\none,a\ntwo,b\n")
+    given = recipe({"train": [{"path": "train.csv"}], "test_fraction": 0.2}, task="classes")
+    (problem,) = check_recipe(given, tmp_path).problems
+    assert "1 different sentences that dev_fraction leaves into train and test" in problem

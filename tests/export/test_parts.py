@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.students.test_student_contract import MAKERS, VOCABULARY, batch, make
+from tfdistil.errors import ModelFileError
 from tfdistil.exporting.convert import Entry, convert
 from tfdistil.exporting.inspect import inspect_model
+from tfdistil.runtime.parts import part_bytes
+from tfdistil.runtime.tflite import Model, Operator, Signature, Subgraph, Tensor
 
 CODED = MAKERS["piece_qrnn-codes"]
 HASHES = 5 * (32 + 4)
@@ -47,3 +50,26 @@ def test_hashes_alone():
     found = parts("pqrnn", "int8")
     assert "pieces" not in found
     assert 16 * 32 <= found["hashes"] <= 16 * (32 + 4) + 1024
+
+
+def looked_up(shape: tuple[int, ...], buffers: list[bytes]) -> Model:
+    """A graph that looks ids up in the last buffer."""
+    tensors = [Tensor((1, 8), "int32", 0, None, False, False)]
+    tensors += [Tensor(shape, "float32", n, None, False, False) for n in range(1, len(buffers))]
+    tensors.append(Tensor((1, 8, 4), "float32", 0, None, False, False))
+    last = len(tensors) - 1
+    gather = Operator("GATHER", (last - 1, 0), (last,), 0, None)
+    signature = Signature("online", 0, [("input_ids", 0)], [("y", last)])
+    graph = Subgraph(tensors, (0,), (last,), [gather])
+    return Model([graph], [memoryview(one) for one in buffers], [signature], {}, False)
+
+
+def test_a_table_is_what_its_bytes_are():
+    """Whatever its shape says."""
+    model = looked_up((2**31 - 1,) * 20_000, [b"", bytes(160)])
+    assert part_bytes(model, 200) == {"pieces": 160, "body": 0, "operators": 40}
+
+
+def test_constants_that_overlap_are_refused():
+    with pytest.raises(ModelFileError, match="has 320 bytes of constants in 200 bytes"):
+        part_bytes(looked_up((10, 4), [b"", bytes(160), bytes(160)]), 200)

@@ -151,7 +151,12 @@ def test_the_recipe_is_immutable(write):
         ("hidden_dim: 4", "projection_activation: linear", 12, ["projection: true"]),
         ("    terms:", "    stop: {on: transfer_held_out}\n    terms:", 18, ["monitor: loss"]),
         ("data:", "data:\n  test_fraction: 1", 4, ["data.test_fraction", "less than 1"]),
-        ("data:", "data:\n  test_fraction: 0.9", 3, ["dev_fraction and test_fraction leave"]),
+        (
+            "data:",
+            "data:\n  test_fraction: 0.9",
+            3,
+            ["dev_fraction (0.1) and test_fraction (0.9) leave"],
+        ),
         (
             "data:",
             "data:\n  test_fraction: 0.1\n  test: [{path: b.conll}]",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,14 +67,16 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
         unknown=unknown,
         longest=longest,
     )
-    sets = _run_sets(recipe, results)
+    sets, cut, refused = _run_sets(recipe, results)
     drawn = _drawn(recipe, base, sets)
     if not recipe.task.is_labelled:
         sets = {name: [] for name in sets}  # nothing of them is scored by labels
     parts = TASKS[recipe.task.kind].learns_from
     unscored = unscored_labels(sets["train"], [*sets["dev"], *sets["test"]], parts)
     few = too_few_to_choose(sets["dev"]) if sets["dev"] else None
-    report = replace(report, few=few, unscored=tuple(unscored), drawn=drawn)
+    report = replace(report, few=few, unscored=tuple(unscored), drawn=drawn, cut=cut)
+    if report.ok:  # else too little may be left because of that
+        report = replace(report, problems=tuple(map(str, refused)))
     if recipe.data.corpus is None:
         return report
     broken: list[DataError] = []
@@ -92,18 +93,28 @@ def check_recipe(recipe: Recipe, base: Path, with_teacher: bool = False) -> Data
     return replace(report, splits=(*given, text), problems=all_problems, few=few)
 
 
-def _run_sets(recipe: Recipe, results: Mapping[str, ReadResult]) -> dict[str, list[Example]]:
-    """The sets that a run would have, before it keeps a few of train and draws of transfer."""
+def _run_sets(
+    recipe: Recipe, results: Mapping[str, ReadResult]
+) -> tuple[dict[str, list[Example]], str | None, list[DataError]]:
+    """The sets that a run would have, before it keeps a few of train and draws of transfer.
+
+    And what it makes of train, and why it would refuse to.
+    """
     wanted = recipe.data.languages
     sets: dict[str, list[Example]] = {"train": [], "dev": [], "test": [], "transfer": []}
     for name in sets.keys() & results.keys():
         examples = results[name].examples
         sets[name] = [e for e in examples if wanted is None or e.language in wanted]
+    given = sets
     if sets["train"]:
-        with suppress(DataError):  # of one sentence; a run says so
+        try:
             data = recipe.data
             sets = split_train(sets, data.dev_fraction, data.test_fraction, recipe.seed)
-    return sets
+        except DataError as error:
+            return given, None, [error]
+    made = [name for name in ("dev", "test") if sets[name] and not given[name]]
+    sizes = ", ".join(f"{len(sets[name]):,} for {name}" for name in ("train", *made))
+    return sets, f"a run splits train: {sizes}" if made else None, []
 
 
 def _drawn(recipe: Recipe, base: Path, sets: dict[str, list[Example]]) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class DataReport:
             corpus that is empty.
         unscored: what to say of labels that train alone has.
         drawn: what to say of the transfer sentences that a run would draw of each file.
+        cut: what a run would make of train alone; None: nothing.
     """
 
     splits: tuple[SplitReport, ...]
@@ -94,6 +95,7 @@ class DataReport:
     few: str | None = None
     unscored: tuple[str, ...] = ()
     drawn: tuple[str, ...] = ()
+    cut: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -113,7 +115,7 @@ class DataReport:
                 blocks.append(table)
         if samples := [f"  {split.name}: {split.sample}" for split in self.splits if split.sample]:
             blocks.append("a text of each, as it was read\n" + "\n".join(samples))
-        notes = [*self.drawn]
+        notes = [*filter(None, [self.cut]), *self.drawn]
         for split in self.splits:
             notes += [f"{split.name}: {name} {n}" for name, n in split.counts.items()]
             if split.conflicts:

@@ -96,10 +96,11 @@ def _cut(
     order = sorted(sizes.keys() - fixed, key=lambda key: _digest(key, seed))
     most = len(order) - (not fixed)  # something stays in train
     if most < 1:
+        which = "different sentences" + ("" if name == "dev" else " that dev_fraction leaves")
         others = f", {len(fixed)} of them in dev," if fixed else ""
         raise DataError(
-            f"cannot split {len(sizes)} different sentences{others} into train and {name}; give "
-            f"more, or data.{name}"
+            f"cannot split {len(sizes)} {which}{others} into train and {name}; give more, or "
+            f"data.{name}"
         )
     held: set[SentenceKey] = set()
     count = 0

@@ -17,6 +17,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
 from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
 from tfdistil.distill.cloze import ClozePredictor
+from tfdistil.distill.constant_states import constant_states
 from tfdistil.distill.derived import (
     JoinedSignals,
     LiveDerived,
@@ -137,6 +138,8 @@ class Schedule:
             )
             for key, pool in stage.pools.items()
         }
+        for line in constant_states(stage.terms, streams, self.seed) if left else ():
+            self.say(f"  {spec.student}, {spec.name}: {line}")
         metric = floor = held_out = None
         if spec.stop.monitor == "loss":
             pool, keys = (spec.stop.on,), list(stage.pools)

@@ -16,7 +16,8 @@ def describe(path: str | Path) -> dict[str, Any]:
     """The contents of a verified model file, as plain JSON data.
 
     Returns:
-        ``path``, ``file_bytes``, ``model_bytes``, ``assets`` (name to bytes), ``operators`` (per
+        ``path``, ``file_bytes``, ``model_bytes``, ``settings_bytes`` (``tfdistil.json`` and what
+        holds the file together), ``assets`` (name to bytes), ``operators`` (per
         signature, name to count; custom operators as ``custom:NAME``), ``constants`` (element type
         to bytes), ``parts`` (bytes of the graph by what they are for, see
         `tfdistil.runtime.parts`), and of ``tfdistil.json`` all but the checksums.
@@ -28,13 +29,15 @@ def describe(path: str | Path) -> dict[str, Any]:
     with file_errors(file.path, "cannot be read"):
         read_task(file.config)
         model = read_model(file.model)
+        assets = {name: len(content) for name, content in sorted(file.assets.items())}
         return {
             # First, so that a file cannot say of itself what was measured.
             **{key: value for key, value in file.config.items() if key != "checksums"},
             "path": str(file.path),
             "file_bytes": file.file_bytes,
             "model_bytes": len(file.model),
-            "assets": {name: len(content) for name, content in sorted(file.assets.items())},
+            "settings_bytes": file.file_bytes - len(file.model) - sum(assets.values()),
+            "assets": assets,
             "operators": {
                 one.key: model.subgraphs[one.subgraph].operator_counts() for one in model.signatures
             },
@@ -49,7 +52,8 @@ def format_description(data: dict[str, Any]) -> str:
     lines = [
         f"file        {data['path']}",
         f"size        {byte_size(data['file_bytes'])} (graph {byte_size(data['model_bytes'])}, "
-        f"assets {byte_size(sum(data['assets'].values()))})",
+        f"assets {byte_size(sum(data['assets'].values()))}, "
+        f"settings {byte_size(data['settings_bytes'])})",
         f"task        {task['kind']}",
     ]
     for name, value in task.items():

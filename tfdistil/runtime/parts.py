@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from tfdistil.runtime.tflite import Model, Subgraph, Tensor
+from tfdistil.errors import ModelFileError
+from tfdistil.runtime.tflite import ELEMENT_BITS, Model, Subgraph, Tensor
 
 READERS = {
     "input_ids": ("pieces", {"GATHER"}),
@@ -26,8 +26,16 @@ def part_bytes(model: Model, size: int) -> dict[str, int]:
         ``hashes``: the first product of the hashes of words, with the table that makes them
         numbers; both where there are such inputs. ``body``: all other constants, heads among
         them. ``operators``: what is no constant. They sum up to ``size``.
+
+    Raises:
+        ModelFileError: constants that overlap, so that together they are larger than the file.
     """
     sizes = {buffer: len(model.buffers[buffer]) for buffer in model.constants()}
+    if sum(sizes.values()) > size:
+        raise ModelFileError(
+            f"the graph has {sum(sizes.values()):,} bytes of constants in {size:,} bytes: they "
+            "overlap, which no converter does; export the model again"
+        )
     parts = {}
     for signature in model.signatures[:1]:  # constants are shared
         graph = model.subgraphs[signature.subgraph]
@@ -41,7 +49,7 @@ def part_bytes(model: Model, size: int) -> dict[str, int]:
 
 
 def _first_weights(
-    graph: Subgraph, start: int, ends: Collection[str], constants: Collection[int]
+    graph: Subgraph, start: int, ends: Collection[str], sizes: Mapping[int, int]
 ) -> set[int]:
     """Buffers of the weights on the way from an input to the first operators of those names.
 
@@ -50,7 +58,7 @@ def _first_weights(
     weights = {
         n: tensor.buffer
         for n, tensor in enumerate(graph.tensors)
-        if tensor.buffer in constants and _is_weight(tensor)
+        if _is_weight(tensor, sizes.get(tensor.buffer, 0))
     }
     reached, met = {start}, set[int]()
     for operator in graph.operators:
@@ -65,10 +73,10 @@ def _first_weights(
     return met
 
 
-def _is_weight(tensor: Tensor) -> bool:
+def _is_weight(tensor: Tensor, size: int) -> bool:
     """Other integers without a scale are shapes, axes and offsets; bytes are codes of a table."""
     known = tensor.type in ("float32", "float16", "uint8") or _is_scaled(tensor)
-    return known and math.prod(tensor.shape) > 1
+    return known and 8 * size > ELEMENT_BITS[tensor.type]  # more than one number
 
 
 def _holds_ids(tensor: Tensor) -> bool:

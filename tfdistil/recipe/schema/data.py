@@ -225,7 +225,8 @@ class DataSpec(Part):
             raise ValueError("test_fraction is a share of train: files, and there are none")
         if not self.dev and self.dev_fraction + self.test_fraction >= 1:
             raise ValueError(
-                "dev_fraction and test_fraction leave nothing to train on; give less than 1 in sum"
+                f"dev_fraction ({self.dev_fraction:g}) and test_fraction ({self.test_fraction:g}) "
+                "leave nothing to train on; give less than 1 in sum"
             )
         return self
 
