@@ -58,38 +58,31 @@ def test_bfloat16_learns_as_much_on_both():
     assert found[0][-1]["loss"] == pytest.approx(exact[-1]["loss"], rel=0.02)
 
 
+def passes_on_jax(file: str, chosen: str, tests: int) -> None:
+    """Run the chosen tests of a file, which are so many, in a process with that backend."""
+    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, "-k", chosen)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert f"{tests} passed" in done.stdout
+
+
 def test_updates_of_several_batches_on_jax():
     """The tests of them again, in a process with the other backend."""
-    file = "tests/distill/test_accumulation.py"
-    chosen = ("-k", "of_four and (words or uncertainty)")
-    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, *chosen)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "2 passed" in done.stdout
+    passes_on_jax("tests/distill/test_accumulation.py", "of_four and (words or uncertainty)", 2)
 
 
 def test_dropout_of_a_teacher_on_jax():
     """A compiled step there keeps only the state that it is told of."""
-    file = "tests/distill/test_distiller.py"
-    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, "-k", "in_each_step")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "1 passed" in done.stdout
+    passes_on_jax("tests/distill/test_distiller.py", "in_each_step", 1)
 
 
 def test_padding_that_counts_on_jax():
     """Where a batch would be as long as a program that is compiled already."""
-    file = "tests/seams/test_camembert.py"
-    chosen = ("-k", "padding_that_counts")
-    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, *chosen)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "1 passed" in done.stdout
+    passes_on_jax("tests/seams/test_camembert.py", "padding_that_counts", 1)
 
 
 def test_students_with_recurrences_on_jax():
     """Which asks where it runs, to choose how a recurrence is computed."""
-    file = "tests/students/test_bottleneck.py"
-    done = in_process("jax", "pytest", "-v", "-p", "no:cacheprovider", file, "-k", "statistics")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "3 passed" in done.stdout
+    passes_on_jax("tests/students/test_bottleneck.py", "statistics", 3)
 
 
 def test_copied_layers_outlive_the_training_of_their_copies():
