@@ -41,6 +41,11 @@ models:
 STUDENT = """
   student: {kind: bilstm, hidden_dim: 8, embedding: {dim: 8}, projection: true, max_length: 32}
 """
+ASSISTANT = """
+  student:
+    scratch: {layers: 1, hidden_dim: 32, heads: 2, intermediate_dim: 32, vocabulary: 200}
+    max_length: 32
+"""
 ON_TEXT = """
 task: text
 data:
@@ -72,7 +77,9 @@ def originals() -> dict[str, str]:
         tree = YAML(typ="safe").load(ON_TEXT if on_text else SMALL)
         if path.stem == "camembert":  # which leaves out six of twelve
             tree["models"]["teacher"]["scratch"]["layers"] = 12
-        if not on_text and not has_student:
+        if "student: {checkpoint: true}" in text and not on_text:
+            tree["models"] |= YAML(typ="safe").load(ASSISTANT)
+        elif not on_text and not has_student:
             tree["models"] |= YAML(typ="safe").load(STUDENT)
             if path.stem.startswith("d"):
                 tree["models"]["student"]["heads"] = ["labels", "logits"]
