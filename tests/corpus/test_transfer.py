@@ -114,6 +114,14 @@ def test_languages_of_a_file_give_in_proportion_too(folder):
     assert Counter(e.language for e in corpus.transfer) == {"de": 16, "da": 4}
 
 
+def test_a_file_of_which_dev_has_every_line_is_told_too(folder):
+    (folder / "d.txt").write_text("a.txt has line 60\n", "utf-8")
+    mine = recipe(9, transfer=[{"path": "a.txt"}, {"path": "d.txt"}])
+    assert load_corpus(mine, folder).drawn["d.txt"] == {"sentences": 0, "drawn": 0}
+    told = check_recipe(mine, folder).to_text()
+    assert "  0 of 0 transfer sentences are drawn from d.txt\n" in told
+
+
 def test_a_folder_has_the_weight_of_its_line(folder):
     (folder / "turns").mkdir()
     for name, line in {"seq.in": "go {}\n", "seq.out": "O O\n", "label": "x\n"}.items():

@@ -172,6 +172,14 @@ def test_what_is_wrong_is_named_with_its_line(write, old, new, line, words):
         assert word in message
 
 
+@pytest.mark.parametrize("name", ["train", "dev", "test", "transfer"])
+def test_the_built_in_corpus_stands_alone(name):
+    demo = {"kind": "tags", "train": 4, "dev": 4, "test": 4, "transfer": 4}
+    data = {"demo": demo, name: [{"path": "a.txt"}]}
+    with pytest.raises(RecipeError, match=f"give either {name}: files or demo:, not both"):
+        parse_recipe({"base": "demo", "task": "tags", "data": data})
+
+
 def test_there_is_a_train_set_to_split_a_test_set_off():
     demo = {"demo": {"kind": "tags"}, "test_fraction": 0.1}
     with pytest.raises(RecipeError, match="test_fraction is a share of train: files"):

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tfdistil.errors import DataError
 from tfdistil.report import answer, tables
+from tfdistil.report.export_tables import export_tables
 from tfdistil.report.html import render_html
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.model_card import render_model_card
 from tfdistil.report.span_table import spans_table
+from tfdistil.report.table import nested_tables
 from tfdistil.runs.run_metrics import Metrics, faster, smaller
 
 
@@ -90,9 +92,9 @@ def test_tables_have_a_cell_for_every_column(metrics):
         tables.languages_table(results),
         tables.labels_table(results),
         spans_table(results),
-        *tables.export_tables(results),
+        *export_tables(results),
         tables.clock_table(results),
-        *tables.nested_tables(metrics["data"]),
+        *nested_tables(metrics["data"]),
     ]
     for table in made:
         assert {len(row) for row in table.rows} == {len(table.head)}

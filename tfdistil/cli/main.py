@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfdistil.cli import commands
 from tfdistil.console.failures import run_command
-from tfdistil.console.silence import import_backend
 from tfdistil.runtime.cli import add_info, add_predict
 
 INIT = """\
@@ -81,9 +81,9 @@ def parser() -> argparse.ArgumentParser:
     from importlib import metadata
 
     top.add_argument("--version", action="version", version=metadata.version("tfdistil"))
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subcommands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    init = _add(commands, "init", "write a recipe for your own data", INIT)
+    init = _add(subcommands, "init", "write a recipe for your own data", INIT)
     init.add_argument("out", type=Path, help="the recipe file to write")
     init.add_argument("--task", required=True, choices=("tags", "intent_slots", "classes", "pair"))
     init.add_argument("--train", required=True, type=Path, help="labelled file or folder")
@@ -120,23 +120,23 @@ def parser() -> argparse.ArgumentParser:
         help="crf: label paths instead of single labels, for tags and slots: docs/crf.md; "
         "default: crf for a bilstm and qrnn_codes and for the slots of a pqrnn_medium, else linear",
     )
-    init.set_defaults(func=_init)
+    init.set_defaults(func=commands.init)
 
-    data = commands.add_parser("data", help="look at data before training")
+    data = subcommands.add_parser("data", help="look at data before training")
     data_commands = data.add_subparsers(dest="data_command", required=True, metavar="COMMAND")
     check = _add(data_commands, "check", "counts, lengths, overlaps and every broken line", CHECK)
     check.add_argument("recipe", help="recipe file")
     check.add_argument("--teacher", action="store_true", help="count the teacher's word pieces")
     _add_set(check)
-    check.set_defaults(func=_check)
+    check.set_defaults(func=commands.check)
 
-    run = _add(commands, "run", "do all a recipe asks for", RUN)
+    run = _add(subcommands, "run", "do all a recipe asks for", RUN)
     run.add_argument("recipe", help="recipe file, or the name of one that comes with tfdistil")
     run.add_argument("--out", required=True, type=Path, help="run folder")
     _add_set(run)
-    run.set_defaults(func=_run)
+    run.set_defaults(func=commands.run)
 
-    sweep = _add(commands, "sweep", "run a recipe with other values: table and plot", SWEEP)
+    sweep = _add(subcommands, "sweep", "run a recipe with other values: table and plot", SWEEP)
     sweep.add_argument("recipe", help="recipe file, name of a shipped one, or folder of a run")
     sweep.add_argument("--out", required=True, type=Path, help="a folder of run folders")
     sweep.add_argument(
@@ -171,9 +171,9 @@ def parser() -> argparse.ArgumentParser:
         "models.teacher.seed keeps one teacher",
     )
     _add_set(sweep)
-    sweep.set_defaults(func=_sweep)
+    sweep.set_defaults(func=commands.sweep)
 
-    evaluate = _add(commands, "evaluate", "score a run or a file and list its errors", EVALUATE)
+    evaluate = _add(subcommands, "evaluate", "score a run or a file and list its errors", EVALUATE)
     evaluate.add_argument("what", type=Path, help="run folder or .tflite file")
     evaluate.add_argument(
         "--model",
@@ -197,9 +197,9 @@ def parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument("--errors", type=int, default=10, help="errors to list (default 10)")
     evaluate.add_argument("--json", action="store_true", help="write JSON")
-    evaluate.set_defaults(func=_evaluate)
+    evaluate.set_defaults(func=commands.evaluate)
 
-    compare = _add(commands, "compare", "mean over seeds, or runs against other runs", COMPARE)
+    compare = _add(subcommands, "compare", "mean over seeds, or runs against other runs", COMPARE)
     compare.add_argument("runs", nargs="+", type=Path, help="folders of finished runs")
     compare.add_argument(
         "--against",
@@ -223,10 +223,10 @@ def parser() -> argparse.ArgumentParser:
         help="the runs are of different tasks: a table with a column for each; with --model and "
         "--against, names of two models, Wilcoxon's signed-rank test over the runs",
     )
-    compare.set_defaults(func=_compare)
+    compare.set_defaults(func=commands.compare)
 
-    add_predict(commands)
-    add_info(commands)
+    add_predict(subcommands)
+    add_info(subcommands)
     return top
 
 
@@ -251,108 +251,10 @@ def _add_set(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _init(arguments: argparse.Namespace) -> int:
-    from tfdistil.errors import RecipeError
-    from tfdistil.files import write_text
-    from tfdistil.printable import printable
-    from tfdistil.recipe.new import TEACHER, new_recipe
-    from tfdistil.recipe.new_students import HEADS, SIZES
-
-    if arguments.out.exists():
-        raise RecipeError(f"{arguments.out} exists already; give another name or remove it")
-    told: list[str] = []
-    student = arguments.student or SIZES[arguments.task][arguments.size]
-    text = new_recipe(
-        arguments.task,
-        arguments.out,
-        arguments.train,
-        arguments.dev,
-        arguments.test,
-        arguments.transfer,
-        TEACHER if arguments.teacher is None else arguments.teacher,
-        student,
-        arguments.head or HEADS.get((arguments.task, student)),
-        tell=told.append,
-    )
-    write_text(arguments.out, text)
-    print(*map(printable, told), sep="\n")
-    print(f"wrote {arguments.out}; next: tfdistil data check {arguments.out}")
-    return 0
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    from tfdistil.corpus.check import check_recipe
-    from tfdistil.pipeline.entry import base_of
-    from tfdistil.recipe.loading import load_recipe
-
-    recipe = load_recipe(arguments.recipe, arguments.assignments)
-    if arguments.teacher:
-        import_backend()
-    report = check_recipe(recipe, base_of(arguments.recipe), arguments.teacher)
-    print(report.to_text())
-    return 0 if report.ok else 1
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from tfdistil.pipeline.entry import base_of, run
-    from tfdistil.recipe.loading import load_recipe
-
-    recipe = load_recipe(arguments.recipe, arguments.assignments)
-    metrics = run(recipe, arguments.out, base=base_of(arguments.recipe))
-    from tfdistil.report.summary import print_summary
-
-    print_summary(metrics, arguments.out)
-    return 0
-
-
 def _seeds(text: str) -> list[int]:
     if not re.fullmatch(r"\d+(,\d+)*", text):
         raise argparse.ArgumentTypeError(f"expected whole numbers, as in 13,14,15; got {text!r}")
     return [int(part) for part in text.split(",")]
-
-
-def _sweep(arguments: argparse.Namespace) -> int:
-    from tfdistil.sweep.points import plan_sweep, sweep_points
-    from tfdistil.sweep.variants import read_variants
-
-    read = [row for file, *names in arguments.variants for row in read_variants(file, names)]
-    points = sweep_points(arguments.grid, [*read, *arguments.variant], arguments.seeds)
-    # Before slow imports.
-    plan = plan_sweep(arguments.recipe, points, arguments.out, arguments.assignments)
-    import_backend()
-    from tfdistil.report.summary import print_sweep
-    from tfdistil.sweep.run import sweep
-
-    swept = sweep(plan, arguments.out)
-    print_sweep(swept.entries, arguments.out)
-    swept.check()
-    return 0
-
-
-def _compare(arguments: argparse.Namespace) -> int:
-    from tfdistil.errors import RunError
-
-    if arguments.model and not arguments.against:
-        raise RunError(
-            f"--model {arguments.model} has nothing to be compared with: give --against as well, "
-            "or leave --model out for a table of all models"
-        )
-    if arguments.tasks:
-        from tfdistil.report.across_tasks import over_tasks
-
-        if len(arguments.against) > 1:
-            raise RunError("with --tasks, --against is the name of one model")
-        print(over_tasks(arguments.runs, arguments.model, *arguments.against))
-    elif arguments.against:
-        import_backend()  # the run's task and data are read as training reads them
-        from tfdistil.evaluation.paired_bootstrap import over_sentences
-
-        print(over_sentences(arguments.runs, arguments.against, arguments.model))
-    else:
-        from tfdistil.report.seeds import over_seeds
-
-        print(over_seeds(arguments.runs))
-    return 0
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -360,33 +262,6 @@ def _renaming(text: str) -> tuple[str, str]:
     if not old or not new:
         raise argparse.ArgumentTypeError(f"expected OLD=NEW, as in c=neutral; got {text!r}")
     return old, new
-
-
-def _once(renamed: Sequence[tuple[str, str]]) -> dict[str, str]:
-    from tfdistil.errors import RecipeError
-
-    found = dict(renamed)
-    for old, new in renamed:
-        if found[old] != new:
-            raise RecipeError(f"--label-map {old}={new} and {old}={found[old]}: give one of them")
-    return found
-
-
-def _evaluate(arguments: argparse.Namespace) -> int:
-    from tfdistil.evaluation.evaluate import evaluate
-    from tfdistil.evaluation.printed import print_evaluation
-
-    found = evaluate(
-        arguments.what,
-        arguments.data,
-        model=arguments.model,
-        format=arguments.format,
-        language=arguments.language,
-        errors=arguments.errors,
-        label_map=_once(arguments.label_map),
-    )
-    print_evaluation(found, arguments.json)
-    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

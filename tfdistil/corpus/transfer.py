@@ -74,9 +74,10 @@ def transfer_text(
 
     sample = sample_in_proportion(kept, data.transfer_limit, recipe.seed, weight)
     of_file, used = (Counter(stratum(e)[1] for e in examples) for examples in (kept, sample))
+    files = dict.fromkeys(stratum(example)[1] for example in transfer)  # also of which none is left
     drawn = {
-        relative_name(Path(file), base): {"sentences": count, "drawn": used[file]}
-        for file, count in of_file.items()
+        relative_name(Path(file), base): {"sentences": of_file[file], "drawn": used[file]}
+        for file in files
     }
     return Transfer(sample, dropped, near, drawn)
 

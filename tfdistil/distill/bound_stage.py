@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -14,37 +14,31 @@ from tfdistil.distill.dev_head import dev_head
 from tfdistil.distill.freezing import Phase, phases
 from tfdistil.distill.masking import Texts, count_pieces, piece_counts
 from tfdistil.distill.noise import NOISE, BoundNoise, bind_noise
-from tfdistil.distill.objectives import Align
 from tfdistil.distill.optimizer import TERMS, check_rates
 from tfdistil.distill.precision import check_precision
 from tfdistil.distill.reach import reached_groups
 from tfdistil.distill.rows import encode_rows
-from tfdistil.distill.sets import Shelf, count_set, unfit
+from tfdistil.distill.sets import Shelf, count_set
+from tfdistil.distill.stage_checks import (
+    FeaturizedModel,
+    check_heads,
+    check_labels,
+    check_returned,
+    check_sets,
+    check_signals,
+    check_tokenizers,
+    drawn,
+    examples_of,
+)
 from tfdistil.distill.terms import Term, bind_terms, signals_of, stream_key
 from tfdistil.distill.weighting import WEIGHTINGS
 from tfdistil.distill.worth import BoundDraw, bind_draw
 from tfdistil.errors import RecipeError
-from tfdistil.heads.kinds import who_gives
 from tfdistil.padding import MULTIPLE
 from tfdistil.printable import listed
 from tfdistil.recipe.schema.stages import StageSpec
-from tfdistil.shards.parts import HELD_OUT, TEST
 from tfdistil.shards.text import TextPart
 from tfdistil.tasks import Task
-from tfdistil.text.featurizer import Featurizer
-
-
-class FeaturizedModel(Protocol):
-    """A model with the featurizer that feeds it."""
-
-    @property
-    def model(self) -> Any:
-        """Gives signals; see `SignalModel`."""
-
-    @property
-    def featurizer(self) -> Featurizer:
-        """Makes its inputs."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -143,18 +137,18 @@ def bind_stage(
     examples_of(sets, spec.stop.on, stage)
     for term in terms:
         what = f"term {term.label}"
-        _check_signals(spec, what, models, spec.student, term.student, term.align)
-        _check_returned(spec, what, models, spec.student, term.student)
-        _check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
-        _check_labels(spec, term, (e for name in pools[term.stream] for e in sets[name]), task)
+        check_signals(spec, what, models, spec.student, term.student, term.align)
+        check_returned(spec, what, models, spec.student, term.student)
+        check_signals(spec, what, models, spec.teacher or "", term.teacher, term.align)
+        check_labels(spec, term, (e for name in pools[term.stream] for e in sets[name]), task)
     student = models[spec.student]
     check_precision(spec.precision, student.model, f"stage {spec.name!r}: precision")
     if teacher is not None:
-        _check_tokenizers(spec, student, teacher, terms)
-        _check_heads(spec, student.model, teacher.model, terms)
+        check_tokenizers(spec, student, teacher, terms)
+        check_heads(spec, student.model, teacher.model, terms)
     stored = any(term.teacher and not term.on_subwords for term in terms)
     for pool in (*pools.values(), (spec.stop.on,)):
-        _check_sets(spec, sets, pool, student, teacher if stored else None)
+        check_sets(spec, sets, pool, student, teacher if stored else None)
     return BoundStage(
         spec,
         student,
@@ -166,51 +160,6 @@ def bind_stage(
         _dev_head(spec, models, task, delivered, own),
         None if teacher is None else _draw(spec, teacher.model, theirs, pools.values(), sets, task),
     )
-
-
-def examples_of(
-    sets: Mapping[str, Sequence[Example]], name: str, who: str = "a stage"
-) -> Sequence[Example]:
-    """The examples of a set, which ``who`` draws from.
-
-    Raises:
-        RecipeError: there are none.
-    """
-    if not sets.get(name):
-        there = ", ".join(key for key, examples in sets.items() if examples) or "none"
-        share = {HELD_OUT: "held_out", TEST: "test"}.get(name)
-        key = "" if share is None else f"; data.corpus.{share} is its share of all lines"
-        raise RecipeError(
-            f"{who} draws from {name!r}, which has no text; sets with text: {there}{key}"
-        )
-    return sets[name]
-
-
-def drawn(sets: Mapping[str, Sequence[Example]], pool: Sequence[str], who: str) -> tuple[str, ...]:
-    """The sets of a pool without those that are empty, of which one at least must not be.
-
-    Raises:
-        RecipeError: all of them are empty, or there is no set of a name.
-    """
-    found = tuple(name for name in pool if sets.get(name) or name not in sets)
-    for name in found or pool:
-        examples_of(sets, name, who)
-    return found
-
-
-def _check_sets(
-    spec: StageSpec,
-    sets: Mapping[str, Sequence[Example]],
-    pool: Sequence[str],
-    student: FeaturizedModel,
-    teacher: FeaturizedModel | None,
-) -> None:
-    """The student can draw from the sets of a pool, and a teacher's signals be stored for them."""
-    theirs = None if teacher is None else teacher.featurizer
-    for name in pool:
-        wrong = unfit(sets[name], pool, student.featurizer, theirs, spec.noise)
-        if wrong is not None:
-            raise RecipeError(f"stage {spec.name!r} draws from {name!r}: {wrong}")
 
 
 def _draw(
@@ -241,96 +190,6 @@ def _unnamed_head(student: Any, delivered: str) -> str:
     """The student's head that terms read which name none."""
     known = getattr(student, "head_names", ("labels",))
     return next((head for head in ("labels", delivered) if head in known), known[0])
-
-
-def _check_signals(
-    spec: StageSpec,
-    what: str,
-    models: Mapping[str, FeaturizedModel],
-    model: str,
-    names: Sequence[str],
-    align: Align = "token",
-) -> None:
-    for name in names:
-        reads = f"stage {spec.name!r}: {what} reads {name!r} off {model!r}"
-        try:
-            level = models[model].model.level(name)
-        except KeyError as error:
-            what_to_do = who_gives(name, getattr(models[model].model, "head_specs", {}))
-            raise RecipeError(f"{reads}: {error.args[0]}{what_to_do}") from None
-        if level == "window" and align == "token":
-            raise RecipeError(f"{reads}, which has no row for a scored token; give align: subword")
-        if level not in ("window", "subword", "model") and align == "subword":
-            raise RecipeError(
-                f"{reads}, which has no row for each subword, as align: subword needs"
-            )
-
-
-def _check_labels(spec: StageSpec, term: Term, examples: Iterable[Example], task: Task) -> None:
-    """Gold labels are there where a term learns from nothing else."""
-    names = {output.name for output in task.outputs}
-    if term.teacher or term.target not in names or term.align != "token":
-        return
-    if not any(term.target in task.targets(example) for example in examples):
-        raise RecipeError(
-            f"stage {spec.name!r}: term {term.label} learns from labels, and no sentence of "
-            f"{term.stream!r} has any for {term.target!r}"
-        )
-
-
-def _check_heads(spec: StageSpec, student: Any, teacher: Any, terms: Sequence[Term]) -> None:
-    """Heads that learn from those of the teacher are like them; only scores need not be.
-
-    And the labels of a teacher that decodes with more than scores are not those of its best scores.
-    """
-    for term in terms:
-        own, theirs = (
-            [
-                head
-                for signal, head in getattr(model, "heads", {}).items()
-                if any(name.startswith(f"{signal}/") for name in names)
-            ]
-            for model, names in ((student, term.student), (teacher, term.teacher))
-        )
-        for wrong in filter(None, (a.unlike(b) for a, b in product(own, theirs))):
-            raise RecipeError(f"stage {spec.name!r}: term {term.label}: {wrong}")
-        decides = [getattr(teacher, "heads", {}).get(name) for name in term.teacher]
-        if term.objective.by_scores and any(head and head.constants() for head in decides):
-            raise RecipeError(
-                f"stage {spec.name!r}: term {term.label} takes the highest scores of "
-                f"{spec.teacher!r} for its labels, but its head decides by whole paths; use "
-                "hard_label_nll, or a linear head"
-            )
-
-
-def _check_returned(
-    spec: StageSpec,
-    what: str,
-    models: Mapping[str, FeaturizedModel],
-    model: str,
-    names: Sequence[str],
-) -> None:
-    """A student's signals are what its call returns; nothing is derived from them in the step."""
-    for name in names:
-        if models[model].model.level(name) == "derived":
-            raise RecipeError(
-                f"stage {spec.name!r}: {what} reads {name!r} off the student {model!r}, but it is "
-                "derived from whole texts, which is done for a teacher only"
-            )
-
-
-def _check_tokenizers(
-    spec: StageSpec, student: FeaturizedModel, teacher: FeaturizedModel, terms: Sequence[Term]
-) -> None:
-    """A teacher that runs on the student's inputs has to read them as the student does."""
-    on_subwords = any(term.on_subwords for term in terms)
-    if on_subwords and teacher.featurizer.to_assets() != student.featurizer.to_assets():
-        raise RecipeError(
-            f"stage {spec.name!r} has a term that aligns on subwords, which needs one tokenizer "
-            f"for both, but {spec.teacher!r} and {spec.student!r} have their own; a student by its "
-            "kind has its teacher's with prune_vocabulary: false, and a model made from another "
-            "where no vocabulary is applied to one of them alone"
-        )
 
 
 @dataclass(frozen=True)
@@ -424,7 +283,7 @@ def _dev_head(
     try:
         head = dev_head(spec, delivered, unnamed)
         names = [f"{head}/{output.name}" for output in task.outputs]
-        _check_signals(spec, "the dev metric", models, spec.student, names)
+        check_signals(spec, "the dev metric", models, spec.student, names)
     except RecipeError:
         if spec.stop.monitor == "metric":
             raise

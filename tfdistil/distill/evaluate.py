@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tfdistil.data.example import Example
-from tfdistil.distill.bound_stage import FeaturizedModel
 from tfdistil.distill.cloze import ClozePredictor
 from tfdistil.distill.forward import SignalModel, SignalReader
 from tfdistil.distill.rows import Rows
+from tfdistil.distill.stage_checks import FeaturizedModel
 from tfdistil.tasks import Prediction, Task, Text
 from tfdistil.tasks.decoders import read_decoders
 

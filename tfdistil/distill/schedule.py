@@ -15,7 +15,7 @@ import numpy as np
 from tfdistil.console.progress import Counter, silent
 from tfdistil.data.example import Example
 from tfdistil.distill.best_weights import History
-from tfdistil.distill.bound_stage import BoundStage, FeaturizedModel, bind_stage, examples_of
+from tfdistil.distill.bound_stage import BoundStage, bind_stage
 from tfdistil.distill.cloze import ClozePredictor
 from tfdistil.distill.constant_states import constant_states
 from tfdistil.distill.derived import (
@@ -39,6 +39,7 @@ from tfdistil.distill.signals import (
     store_signals,
 )
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
+from tfdistil.distill.stage_checks import FeaturizedModel, examples_of
 from tfdistil.distill.streams import RowStream, Stream, Transform, concatenate_rows
 from tfdistil.distill.weights import save_weights
 from tfdistil.distill.worth import BoundDraw, draw_weights, predictions_of

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfdistil.encoders.checkpoint_checks import (
+    check_classifiers,
+    check_kind,
+    check_size,
+    check_tensors,
+)
 from tfdistil.encoders.checkpoint_info import (
     architecture_of,
     declared_heads,
@@ -22,9 +27,6 @@ from tfdistil.encoders.config import EncoderConfig
 from tfdistil.encoders.encoder import Encoder, key_of
 from tfdistil.encoders.tensor_file import TensorFile, open_tensors
 from tfdistil.encoders.tensor_names import (
-    CLASS_PREFIXES,
-    CLASSIFIER,
-    IGNORABLE,
     WORD_EMBEDDINGS,
     Weight,
     bare_name,
@@ -39,7 +41,6 @@ from tfdistil.encoders.tensor_names import (
 from tfdistil.errors import CheckpointError
 from tfdistil.heads.kinds import specs_of
 from tfdistil.heads.spec import HeadSpec, Level, check_heads, check_outputs
-from tfdistil.printable import listed, shown
 
 _LOG = logging.getLogger(__name__)
 
@@ -140,9 +141,9 @@ def load_encoder(
     kept = _kept_heads(declared, is_joint(content), wanted, labels, folder)
     with open_tensors(folder) as tensors:
         names = _bare_names(tensors, config, folder)
-        _check_size(config, tensors, folder)
+        check_size(config, tensors, folder)
         if wanted and not fresh_heads:
-            _check_classifiers(declared, content, config, names, folder)
+            check_classifiers(declared, content, config, names, folder)
         own_pooler = "pooler.dense.weight" in names and config.pooled_dim == file_config.pooled_dim
         if pooler is None and not wanted and not mlm:
             pooler = config.has_pooler and own_pooler
@@ -174,7 +175,7 @@ def load_encoder(
                     "one, whose rows can be put in order; give the labels as the file has them"
                 )
             required |= extra
-            _check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
+            check_kind(wanted[name].kind, name, names.keys() - required.keys(), folder)
         pooled_head = any(wanted[name].level == "sequence" for name in kept)
         if pooled_head and config.pooled_dim != file_config.pooled_dim:
             raise CheckpointError(
@@ -194,7 +195,7 @@ def load_encoder(
             else:
                 signal = next(name for name, spec in specs.items() if spec.level == "subword")
                 fresh[signal_of(signal)] = f"masked-language head {signal}"
-        _check(required, names, tensors, folder)
+        check_tensors(required, names, tensors, folder)
         for name, weight in required.items():
             _assign(weight, tensors[names[name]], orders.get(name))
     used = {names[name] for name in required}
@@ -276,16 +277,6 @@ def _kept_heads(
     return kept
 
 
-def _check_kind(kind: str, head: str, others: Collection[str], folder: Path) -> None:
-    """Refuse a head that would leave weights of its own in the file."""
-    if left := sorted(name for name in others if name.startswith(f"heads.{head}.")):
-        raise CheckpointError(
-            f"{folder} has {', '.join(left)}, which a {kind} head has no use for; give the head "
-            "the kind that it was saved with, such as heads: {logits: crf}, or start a new "
-            "classifier with fresh_heads"
-        )
-
-
 def _bare_names(tensors: TensorFile, config: EncoderConfig, folder: Path) -> dict[str, str]:
     """Bare name to name in the file."""
     names: dict[str, str] = {}
@@ -295,43 +286,6 @@ def _bare_names(tensors: TensorFile, config: EncoderConfig, folder: Path) -> dic
             raise CheckpointError(f"{folder} has one tensor twice: {names[bare]} and {name}")
         names[bare] = name
     return names
-
-
-def _check_size(config: EncoderConfig, tensors: TensorFile, folder: Path) -> None:
-    """Refuse a configuration the file cannot fill, before any memory is taken for it.
-
-    Up to twice the file's size is left to `_check`, which says which tensors are missing.
-    """
-    held = sum(math.prod(tensors.shape(name)) for name in tensors)
-    if config.weights > 2 * held:
-        raise CheckpointError(
-            f"{folder / 'config.json'} describes an encoder of {config.weights:,} weights, but the "
-            f"tensors beside it hold {held:,} numbers; the two are of different checkpoints, or "
-            "one is damaged"
-        )
-
-
-def _check_classifiers(
-    declared: Mapping[str, Any],
-    content: Mapping[str, Any],
-    config: EncoderConfig,
-    names: Mapping[str, str],
-    folder: Path,
-) -> None:
-    """Refuse to drop a classifier that ``config.json`` says nothing about."""
-    known = tuple(f"heads.{name}." if is_joint(content) else "" for name in declared)
-    unknown = sorted(
-        given
-        for bare, given in names.items()
-        if CLASSIFIER.match(bare) and not bare.startswith(known)
-    )
-    if unknown:
-        raise CheckpointError(
-            f"{folder} has a classifier ({listed(unknown)}), but its config.json does not say "
-            f"what it classifies: architectures is {shown(content.get('architectures'))}. Name its "
-            f"class, such as {CLASS_PREFIXES[config.family]}ForTokenClassification, and its labels "
-            "(id2label) there, or start a new classifier with fresh_heads"
-        )
 
 
 def _without_tied(
@@ -350,34 +304,6 @@ def _without_tied(
                 "to the word embeddings are supported"
             )
     return names
-
-
-def _check(
-    required: Mapping[str, Weight], names: Mapping[str, str], tensors: TensorFile, folder: Path
-) -> None:
-    """Raise for everything that is missing, unexpected or misshapen, all in one message."""
-    problems = []
-    missing = sorted(name for name in required if name not in names)
-    if missing:
-        problems.append(f"missing: {listed(missing)}")
-    unexpected = sorted(
-        given
-        for bare, given in names.items()
-        if bare not in required and not IGNORABLE.fullmatch(bare)
-    )
-    if unexpected:
-        problems.append(f"unexpected: {listed(unexpected)}")
-    if any(name.startswith("hashed_words.") for name in unexpected):
-        problems.append("this checkpoint reads hashes of words: give its hashed_dim and hashing")
-    shapes = [
-        f"{names[name]} is {list(tensors.shape(names[name]))}, expected {list(weight.shape)}"
-        for name, weight in sorted(required.items())
-        if name in names and tensors.shape(names[name]) != weight.shape
-    ]
-    if shapes:
-        problems.append(f"other shapes than config.json says: {listed(shapes)}")
-    if problems:
-        raise CheckpointError(f"the tensors in {folder} do not fit: " + ". ".join(problems))
 
 
 def _assign(weight: Weight, array: np.ndarray, order: Sequence[int] | None) -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tfdistil.report import answer, tables
+from tfdistil.report.export_tables import export_tables
 from tfdistil.report.history import History, read_history
 from tfdistil.report.mistakes import mistakes
 from tfdistil.report.plots import all_plots
 from tfdistil.report.span_table import spans_table
+from tfdistil.report.table import Table, facts_table, nested_tables
 from tfdistil.runs.run_metrics import Metrics, set_name
 
 _TASKS = {
@@ -93,22 +95,22 @@ def _view(results: Metrics, history: History) -> dict[str, Any]:
         "mistakes": mistakes(results),
         "main_set": set_name(results.main_set),
         "at_once": MISTAKES_AT_ONCE,
-        "export": tables.export_tables(results),
+        "export": export_tables(results),
         "data": _present(
-            tables.facts_table("Sentences", data, _DATA_ORDER),
+            facts_table("Sentences", data, _DATA_ORDER),
             tables.drawn_table(results),
             tables.corpus_table(results),
-            *tables.nested_tables(data),
+            *nested_tables(data),
         ),
         "circumstances": _present(
             tables.clock_table(results),
-            tables.facts_table("Environment", results.environment),
+            facts_table("Environment", results.environment),
         ),
         "command": results.command,
     }
 
 
-def _present(*found: tables.Table | None) -> list[tables.Table]:
+def _present(*found: Table | None) -> list[Table]:
     return [table for table in found if table is not None]
 
 

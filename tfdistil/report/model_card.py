@@ -9,6 +9,7 @@ from typing import Any
 from tfdistil.report import answer, tables, units
 from tfdistil.report.html import environment, known_languages, task_name
 from tfdistil.report.next_command import example_of, in_python, in_shell
+from tfdistil.report.table import Table, facts_table
 from tfdistil.runs.run_metrics import Metrics, metric_name, set_name
 
 _PIPELINES = {
@@ -42,7 +43,7 @@ def code(text: Any) -> str:
     return f"{fence} {line} {fence}" if ticks else f"{fence}{line}{fence}"
 
 
-def markdown_table(table: tables.Table) -> str:
+def markdown_table(table: Table) -> str:
     """A table as Markdown."""
     head = [escape(name) for name in table.flat_head]
     rules = ["---"] + ["---" if column in table.text else "---:" for column in range(1, len(head))]
@@ -71,7 +72,7 @@ def render_model_card(results: Metrics) -> str:
             sentence=answer.sentence(results),
             concerns=results.concerns,
             languages=known_languages(results),
-            data=tables.facts_table("Sentences", results.data),
+            data=facts_table("Sentences", results.data),
             drawn=tables.drawn_table(results),
             corpus=tables.corpus_table(results),
             unknown=tables.unknown_table(results),

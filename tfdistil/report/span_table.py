@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfdistil.metrics.span_errors import FATES, INVENTED, found, support
 from tfdistil.report import units
-from tfdistil.report.tables import Table
+from tfdistil.report.table import Table
 from tfdistil.runs.run_metrics import Metrics, set_name
 
 

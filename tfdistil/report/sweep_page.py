@@ -8,7 +8,7 @@ from tfdistil.report import units
 from tfdistil.report.html import environment, task_name
 from tfdistil.report.sweep_plots import latency, parameters
 from tfdistil.report.sweep_table import Entry, best, concerns, sweep_tables
-from tfdistil.report.tables import Table, facts_table
+from tfdistil.report.table import Table, facts_table
 from tfdistil.runs.run_metrics import metric_name, set_name
 
 

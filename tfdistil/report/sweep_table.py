@@ -16,7 +16,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
-from tfdistil.report.tables import Table
+from tfdistil.report.table import Table
 from tfdistil.runs.run_metrics import Metrics, Reference, System, metric_name, set_name, smaller
 
 Number = float | None

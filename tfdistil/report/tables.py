@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from statistics import fmean, stdev
 from typing import Any
 
 from tfdistil.report import units
+from tfdistil.report.table import Table, words
 from tfdistil.runs.run_metrics import (
-    Export,
     Metrics,
     Reference,
     System,
@@ -22,35 +21,6 @@ from tfdistil.runs.run_metrics import (
 QUANTILES = ("p50", "p90", "p99")
 IN_BITS = {"bits_per_byte"}
 """Scores that are no percentages."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Text in rows and columns; the first column names the row.
-
-    Attributes:
-        caption: what the table shows.
-        head: a name per column, the first one of the row names.
-        rows: as many cells per row as there are columns.
-        groups: ``(title, columns)`` above the head, or nothing.
-        strong: the row that matters most, or None.
-        text: columns, by number, that hold text rather than numbers.
-    """
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    groups: tuple[tuple[str, int], ...] = ()
-    strong: int | None = None
-    text: tuple[int, ...] = ()
-
-    @property
-    def flat_head(self) -> tuple[str, ...]:
-        """Column names that need no groups above them."""
-        if not self.groups:
-            return self.head
-        titles = [title for title, columns in self.groups for _ in range(columns)]
-        return tuple(f"{t} {h}".strip() for t, h in zip(titles, self.head, strict=True))
 
 
 def _quantiles(system: System | Reference) -> tuple[str, ...]:
@@ -280,7 +250,7 @@ def unknown_table(results: Metrics) -> Table | None:
             for label, count in labels.items():
                 found.setdefault((output, label), {})[name] = count
     rows = [
-        (label, _words(output), *(units.plain(counts.get(name, 0)) for name in sets))
+        (label, words(output), *(units.plain(counts.get(name, 0)) for name in sets))
         for (output, label), counts in found.items()
     ]
     caption = "Labels that train does not have: each is a miss in every score"
@@ -315,105 +285,12 @@ def phases_table(results: Metrics) -> Table | None:
     return Table("After each stage and layer group", head, tuple(rows), text=(1,))
 
 
-def facts_table(caption: str, facts: Mapping[str, Any], names: Sequence[str] = ()) -> Table | None:
-    """The plain values of a mapping, those in ``names`` first; None where there are none."""
-    order = [n for n in names if n in facts] + [n for n in facts if n not in names]
-    rows = [
-        (_words(name), units.plain(facts[name]))
-        for name in order
-        if not isinstance(facts[name], Mapping)
-    ]
-    text = (1,) if any(isinstance(value, str) for value in facts.values()) else ()
-    return Table(caption, ("what", "value"), tuple(rows), text=text) if rows else None
-
-
-def nested_tables(facts: Mapping[str, Any]) -> list[Table]:
-    """Mappings inside a mapping, one table each: set to numbers becomes a column per set."""
-    tables = []
-    for name, inner in facts.items():
-        if not isinstance(inner, Mapping) or not inner:
-            continue
-        if not all(isinstance(values, Mapping) for values in inner.values()):
-            table = facts_table(_words(name), inner)
-            tables += [table] if table else []
-            continue
-        keys = list(dict.fromkeys(key for values in inner.values() for key in values))
-        if not keys:
-            continue
-        rows = tuple(
-            (_words(key), *(units.plain(values.get(key)) for values in inner.values()))
-            for key in keys
-        )
-        tables.append(Table(_words(name), ("", *map(set_name, inner)), rows))
-    return tables
-
-
-_EXPORT_FACTS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "path": ("file", units.plain),
-    "bytes": ("size", units.size),
-    "model_bytes": ("size without labels and tokenizer", units.size),
-    "parameters": ("parameters", units.count),
-    "quantize": ("quantization", units.plain),
-    "min_runtime": ("oldest runtime", units.plain),
-    "float_ops": ("operators in float", units.plain),
-    "examples": ("dev examples compared with Keras", units.plain),
-    "windowed": ("of them longer than one call", units.plain),
-    "drop": ("points lost on dev", units.points),
-    "seconds": ("time to export", units.duration),
-}
-_EXPORT_TABLES = {
-    "scores": "Scores on dev in Keras and in the file",
-    "drift": "Logits of the file against those of Keras",
-    "signatures": "Signatures",
-    "float_operators": "Operators in float",
-    "constants": "Bytes of the constants by type",
-    "parts": "Bytes of the graph by what they are for",
-}
-
-
-def export_tables(results: Metrics) -> list[Table]:
-    """The exported files: facts, drift, signatures, operators."""
-    files = [system for system in results.systems if system.export]
-    made = []
-    for system in files:
-        export = system.export
-        assert export is not None
-        facts = tuple(
-            (title, text(value))
-            for key, (title, text) in _EXPORT_FACTS.items()
-            if (value := getattr(export, key)) is not None
-        )
-        own = [Table("The file", ("what", "value"), facts, text=(1,))]
-        for key, caption in _EXPORT_TABLES.items():
-            own += nested_tables({caption: getattr(export, key)})
-        for kind, drifts in export.probes.items():
-            own += nested_tables({f"Logits of the file on texts {kind} than its rows": drifts})
-        own.append(ops_table(export))
-        prefix = f"{system.name}: " if len(files) > 1 else ""
-        made += [replace(table, caption=prefix + table.caption) for table in own]
-    return made
-
-
-def ops_table(export: Export) -> Table:
-    """Operators of each signature of the exported file, most frequent first."""
-    ops = export.ops
-    names = {op for counts in ops.values() for op in counts}
-    order = sorted(names, key=lambda op: (-max(c.get(op, 0) for c in ops.values()), op))
-    rows = [(op, *(units.plain(counts.get(op, 0)) for counts in ops.values())) for op in order]
-    rows.append(("all", *(units.plain(sum(counts.values())) for counts in ops.values())))
-    return Table("Operators by signature", ("operator", *ops), tuple(rows))
-
-
 def clock_table(results: Metrics) -> Table | None:
     """Wall-clock time of each step."""
     clock = results.wall_clock_s
     if not clock:
         return None
-    rows = [(_words(name), units.duration(seconds)) for name, seconds in clock.items()]
+    rows = [(words(name), units.duration(seconds)) for name, seconds in clock.items()]
     if len(rows) > 1 and "total" not in clock:
         rows.append(("total", units.duration(sum(clock.values()))))
     return Table("Wall-clock time", ("step", "time"), tuple(rows))
-
-
-def _words(name: Any) -> str:
-    return metric_name(str(name))

@@ -191,8 +191,11 @@ class DataSpec(Part):
 
     @model_validator(mode="after")
     def _one_origin(self) -> DataSpec:
-        if self.demo is not None and self.train:
-            raise ValueError("give either train: files or demo:, not both")
+        for name in ("train", "dev", "test", "transfer") if self.demo is not None else ():
+            if getattr(self, name):
+                raise ValueError(
+                    f"give either {name}: files or demo:, not both; the built-in corpus has all sets"
+                )
         if self.demo is None and not self.train and self.corpus is None:
             raise ValueError("give train: files, or demo:, or for task: text alone corpus:")
         return self
