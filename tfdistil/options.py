@@ -70,6 +70,10 @@ def _described(hint: Any) -> str:
         return f"{_described(get_args(hint)[0])} {get_args(hint)[1]}"
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(_described(part) for part in get_args(hint))
+    if hint is types.NoneType:
+        return "null"
     return hint.__name__ if isinstance(hint, type) else str(hint)
 
 

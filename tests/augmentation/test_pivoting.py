@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.augmentation.conftest import TRAIN
-from tfdistil.augmentation import AugmentationContext, augment
+from tfdistil.augmentation import AugmentationContext, augment, check_options
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
 
@@ -82,6 +82,13 @@ def test_what_is_missing_is_said():
         augment("pivoting", TRAIN, 5, 1, AugmentationContext())
     with pytest.raises(DataError, match="pivoting needs model: FOLDER"):
         augment("pivoting", TRAIN, 5, 1, AugmentationContext(), model="x")
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 0}, {"batch": -1}, {"beams": 0}])
+def test_options_out_of_range_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(DataError, match=f"option '{name}' is .*, expected int from 1 to "):
+        check_options("pivoting", {"model": "x", "pivots": ["es"], **wrong})
 
 
 def test_sentences_of_an_unknown_language_are_left_out(make):

@@ -89,6 +89,38 @@ def test_a_direction_without_a_model_says_which_there_are():
         HuggingFaceTranslator({"en-de": "a", "de-en": "b"})(["x"], "en", "fr")
 
 
+class _Pieces:
+    """What a tokenizer of many languages has: codes among the added tokens, words among all."""
+
+    src_lang = "eng_Latn"
+
+    def get_added_vocab(self):
+        return {"eng_Latn": 7, "deu_Latn": 8}
+
+    def get_vocab(self):
+        return {"en": 1, "de": 2, **self.get_added_vocab()}
+
+
+class _Marks:
+    supported_language_codes = (">>fra<<", ">>spa<<")
+
+
+@pytest.mark.parametrize("tokenizer", [_Pieces(), _Marks()], ids=["codes", "marks"])
+def test_a_language_that_a_model_of_many_does_not_know(tokenizer):
+    """Neither is a piece of a word a language, nor is any language as good as another."""
+    with pytest.raises(DataError, match=r"say which of .* is meant, such as codes: \{(en|de): "):
+        HuggingFaceTranslator("m")._direction(tokenizer, ["hello"], "en", "de")
+
+
+def test_codes_say_which_language_is_meant():
+    codes = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra"}
+    translator = HuggingFaceTranslator("m", codes)
+    told = translator._direction(_Pieces(), ["hello"], "en", "de")
+    assert told == ({"forced_bos_token_id": 8}, ["hello"])
+    told = translator._direction(_Marks(), ["hello"], "en", "fr")
+    assert told == ({}, [">>fra<< hello"])
+
+
 def test_a_missing_package_or_model_is_a_clear_error(tmp_path):
     with pytest.raises(DataError, match=r"needs PyTorch|not a translation model"):
         HuggingFaceTranslator(str(tmp_path))(["x"], "en", "fr")

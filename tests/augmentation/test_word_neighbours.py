@@ -37,6 +37,15 @@ def test_words_of_several_pieces_stay(make):
     assert {example.words[1] for example in made} == {"qqzzjj"}
 
 
+def test_punctuation_stays(make, checkpoint):
+    """It is one piece, and its neighbours are words that stand anywhere."""
+    tokenizer = load_tokenizer(checkpoint)
+    assert len(tokenizer.encode(["a"], is_pretokenized=True, add_special_tokens=False).ids) == 1
+    text = ("rain", "?", "👍")
+    made = make("word_neighbours", [Example(text)], 50, share=1.0, neighbours=3)
+    assert {example.words[1:] for example in made} == {text[1:]}
+
+
 def test_share_is_the_probability_of_a_swap(make):
     words = ("rain", "in", "rome", "today") * 25
     made = make("word_neighbours", [Example(words)], 40, share=0.3, neighbours=3)

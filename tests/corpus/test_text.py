@@ -257,3 +257,29 @@ def test_languages_that_no_source_is_in(tmp_path):
         DataError, match=r"data\.languages is fr, which no source of data\.corpus is"
     ):
         load_corpus(parse_recipe(tree), tmp_path)
+
+
+def test_what_is_reported_is_in_no_text_that_a_model_learns_from(tmp_path):
+    """Where the same lines are given twice, as the corpus and as transfer or train."""
+    lines = [f"line {i} of the town" for i in range(400)]
+    for name, part in {"all": lines, "some": lines[::2], "train": lines[::3]}.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(part), encoding="utf-8")
+    tree = {
+        "task": "text",
+        "data": {
+            "corpus": {"sources": [{"path": "all.txt"}], "held_out": 0.1, "test": 0.1},
+            "transfer": [{"path": "some.txt"}],
+        },
+        "models": {"teacher": {"scratch": {}, "fine_tune": False}},
+        "deliver": {"teacher": {"checkpoint": True}},
+    }
+    corpus = load_corpus(parse_recipe(tree), tmp_path)
+    reported = {sentence_key(e) for e in (*corpus.dev, *corpus.test)}
+    assert corpus.counts["transfer_dropped"] > 10
+    assert reported.isdisjoint(map(sentence_key, corpus.transfer))
+    tree["data"]["train"] = [{"path": "train.txt"}]
+    tree["data"]["dev_fraction"] = 0.1
+    corpus = load_corpus(parse_recipe(tree), tmp_path)
+    train = {*map(sentence_key, corpus.train)}
+    assert corpus.counts["test_seen_in_train"] == sum(sentence_key(e) in train for e in corpus.test)
+    assert corpus.counts["test_seen_in_train"] > 5

@@ -314,6 +314,59 @@ def test_the_cache_is_read_again(make_in, copied):
     assert counted == []
 
 
+def test_a_teacher_runs_once_over_a_set_for_all_stages_of_a_student(make, make_bilstm):
+    """And each stage finds the files that it would have made by itself."""
+    stop = StopSpec(epochs=1, monitor="loss", on="transfer_held_out")
+    states = TermSpec(loss="hidden_kl", stream=["train", "transfer"], layer=1)
+    stages = [stage(name="a", terms=[states], stop=stop), stage(name="b", stop=stop)]
+    student = make_bilstm(projection=8)
+    counted = []
+    schedule = make(
+        models={"student": student},
+        counter=lambda what, n: counted.append(what) or (lambda done: None),
+    )
+    schedule.run(stages)
+    assert sorted(counted) == [
+        f"teacher on {n}" for n in ("train", "transfer", "transfer_held_out")
+    ]
+    alone = [make(name, models={"student": student}) for name in ("one", "other")]
+    for own, spec in zip(alone, stages, strict=True):
+        own.run([spec])
+    together = {path.name: path for path in (schedule.folder / "cache").iterdir()}
+    apart = [path for own in alone for path in (own.folder / "cache").iterdir()]
+    assert sorted(together) == sorted(path.name for path in apart)
+    assert len(together) == 6
+    for path in apart:
+        assert sorted(file.name for file in path.iterdir()) == sorted(
+            file.name for file in together[path.name].iterdir()
+        )
+        for file in path.iterdir():
+            assert file.read_bytes() == (together[path.name] / file.name).read_bytes()
+
+
+def test_signals_of_a_teacher_that_is_trained_in_between_are_not_made_before(make, make_bilstm):
+    models = {"assistant": make_bilstm(heads=("logits",)), "student": make_bilstm(projection=8)}
+    states = TermSpec(
+        loss="hidden_kl", stream="transfer", student_signal="projection", teacher_signal="hidden"
+    )
+    on_labels = TermSpec(loss="cross_entropy", stream="train", head="logits")
+    schedule = make(models=models)
+    schedule.run(
+        [
+            stage(
+                name="a", teacher="assistant", terms=[TermSpec(loss="logit_mse", stream="transfer")]
+            ),
+            stage(name="b", student="assistant", teacher=None, terms=[on_labels]),
+            stage(
+                name="c",
+                teacher="assistant",
+                terms=[states, TermSpec(loss="cross_entropy", stream="train")],
+            ),
+        ]
+    )
+    assert len([*(schedule.folder / "cache").glob("transfer-*")]) == 2
+
+
 def other_weights(teacher, make_featurizer, task):
     model = scratch_encoder(
         13,

@@ -16,6 +16,7 @@ from tfdistil.recipe.loading import load_recipe
 from tfdistil.runs.folder import RunFolder
 from tfdistil.tasks import Prediction
 
+FEW = ["data.low_resource={samples: 2, per: class}"]
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 
 
@@ -76,6 +77,25 @@ def test_other_sentences_are_refused(make_run, tmp_path):
         over_sentences([one], ["baseline"], "student.tflite")
     with pytest.raises(RunError, match="not a run folder"):
         over_sentences([one], [tmp_path / "none"], "student.tflite")
+
+
+def test_runs_on_more_and_less_of_train_are_compared_on_dev_and_test(make_run, tmp_path):
+    """Which sentences of test their train has not is another set in each."""
+    texts = {"train": 30, "dev": 20, "test": 20}
+    for name, count in texts.items():
+        lines = [f"{'play' if i % 2 else 'stop'} {name} {i},{i % 2}" for i in range(count)]
+        if name == "test":
+            lines[0] = "stop train 0,0"
+        (tmp_path / f"{name}.csv").write_text("\n".join(["text,label", *lines]), "utf-8")
+    own = ["task=classes", "data.demo=null"]
+    own += [f"data.{name}=[{{path: {tmp_path}/{name}.csv}}]" for name in texts]
+    full, few = make_run("full", {0}, *own), make_run("few", {0, 1}, *own, *FEW)
+    assert load_corpus(RunFolder(full).recipe).seen_in_train
+    found = rows(over_sentences([full], [few], "student.tflite"))
+    assert {"dev", "test"} <= set(found) <= {"dev", "test", "test_unseen"}
+    assert found["dev"][:4] == ["20", "90.0", "95.0", "+5.0"]
+    both = rows(over_sentences([full, few], ["teacher"], "student.tflite"))
+    assert both["dev"][:4] == ["20", "100.0", "92.5", "-7.5"]
 
 
 def test_on_the_command_line(make_run, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from tfdistil.augmentation.apertium import ApertiumTranslator
 from tfdistil.augmentation.parts import made_of, parts_of
@@ -17,6 +18,7 @@ from tfdistil.augmentation.translation import (
 )
 from tfdistil.data.example import Example
 from tfdistil.errors import DataError
+from tfdistil.options import Between
 
 UNSPACED = frozenset({"ja", "zh", "th", "lo", "km", "my"})
 """Languages whose words are joined without spaces."""
@@ -31,8 +33,8 @@ def pivoting(
     model: str | Mapping[str, str] = "",
     pivots: Sequence[str | Sequence[str]] = (),
     codes: Mapping[str, str] | None = None,
-    beams: int = 4,
-    batch: int | None = None,
+    beams: Annotated[int, Between(1, 100)] = 4,
+    batch: Annotated[int, Between(1, 10_000)] | None = None,
     lowercase: bool = False,
     punctuation: bool = True,
     store: str = "translations",

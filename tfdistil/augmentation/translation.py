@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from tfdistil.augmentation.stored_answers import StoredAnswers
 from tfdistil.errors import CheckpointError, DataError
 from tfdistil.files import beside
-from tfdistil.printable import shown
+from tfdistil.printable import listed, shown
 from tfdistil.registry import entering
 
 
@@ -124,11 +124,17 @@ class HuggingFaceTranslator:
     ) -> tuple[dict[str, Any], list[str]]:
         """How a model of many languages is told which to write; one of two languages knows."""
         mark = f">>{self._code(target)}<<"
-        if mark in getattr(tokenizer, "supported_language_codes", ()):
+        marks = getattr(tokenizer, "supported_language_codes", ())
+        if mark in marks:
             return {}, [f"{mark} {text}" for text in texts]
+        if len(marks) > 1:
+            raise DataError(
+                f"{self._folder(source, target)} writes {listed(marks)}, and not {mark}; say which "
+                f"of them is meant, such as codes: {{{target}: {marks[0].strip('<>')}}}"
+            )
         if not hasattr(tokenizer, "src_lang"):
             return {}, texts
-        known = getattr(tokenizer, "lang_code_to_id", None) or tokenizer.get_vocab()
+        known = getattr(tokenizer, "lang_code_to_id", None) or tokenizer.get_added_vocab()
         for language in (source, target):
             code = self._code(language)
             if code not in known:

@@ -85,7 +85,7 @@ def word_neighbours(
 
 
 def _neighbours(checkpoint: str, words: Iterable[str], count: int) -> Neighbours:
-    """The nearest whole words of each word that is one piece, itself left out."""
+    """The nearest whole words of each word that is one piece, itself left out; none of marks."""
     from tfdistil.encoders import load_tokenizer, word_embeddings
     from tfdistil.encoders.checkpoint_info import resolve_checkpoint
     from tfdistil.text.pretrained import special_token_names
@@ -98,12 +98,14 @@ def _neighbours(checkpoint: str, words: Iterable[str], count: int) -> Neighbours
     whole = sorted(whole_words(featurizer).items(), key=lambda item: item[1])
     names = np.array([word for _, word in whole])
     candidates = np.array([i for i, _ in whole])
-    special = set(featurizer.tokenizer.get_added_tokens_decoder())
+    special = {*featurizer.tokenizer.get_added_tokens_decoder(), *featurizer.special_ids()}
     pieces = featurizer.pieces(sorted(set(words)))
     ids = {
         word: pieces[word][0]
         for word in sorted(set(words))
-        if len(pieces[word]) == 1 and pieces[word][0] not in special
+        if len(pieces[word]) == 1
+        and pieces[word][0] not in special
+        and any(map(str.isalnum, word))  # the nearest words of a full stop are "and" and "the"
     }
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     count = min(count, len(candidates) - 1)

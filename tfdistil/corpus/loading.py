@@ -149,16 +149,6 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
     if data.low_resource is not None:
         counts["transfer_from_train"] = keep_few(sets, data.low_resource, seed)
     held_out = [*sets["dev"], *sets["test"]]
-    found = transfer_text(recipe, base, sets["transfer"], held_out, counter)
-    if found.near is not None:
-        counts["transfer_near_duplicates"] = found.near
-    transfer = _unlabelled(found.examples)  # its file may be labelled
-    augmented, dropped_made = _augmented(
-        recipe, sets["train"], held_out, _context(recipe, base, splitter, counter)
-    )
-    if data.augment:
-        counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
-    seen = overlap(sets["train"], sets["test"])
     text, of_text = text_sets(recipe, base, splitter, held_out)
     if text:
         files["corpus"] = of_text
@@ -172,6 +162,17 @@ def load_corpus(recipe: Recipe, base: Path = Path(), counter: Counter | None = N
                 "data.corpus: held_out and test leave no line to score models on; set larger "
                 "shares, or give data.dev or data.test"
             )
+        held_out = [*sets["dev"], *sets["test"]]
+    found = transfer_text(recipe, base, sets["transfer"], held_out, counter)
+    if found.near is not None:
+        counts["transfer_near_duplicates"] = found.near
+    transfer = _unlabelled(found.examples)  # its file may be labelled
+    augmented, dropped_made = _augmented(
+        recipe, sets["train"], held_out, _context(recipe, base, splitter, counter)
+    )
+    if data.augment:
+        counts |= {"augmented": len(augmented), "augmented_dropped": dropped_made}
+    seen = overlap(sets["train"], sets["test"])
     task = make_task(sets["train"], recipe)
     if data.unknown_labels == "error":
         refuse_unknown_labels(task, held_out)

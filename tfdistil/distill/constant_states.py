@@ -19,6 +19,7 @@ from tfdistil.distill.terms import Term
 
 TEXTS = 256
 """That are looked at."""
+BATCH = 32
 LEAST = 1e-3
 """Loss of the best constant in parts of that of zeros, below which nothing is left to learn."""
 
@@ -42,8 +43,11 @@ def constant_states(
             continue
         generator = np.random.default_rng(seed)
         stream = streams[term.stream]
-        chosen = stream.epoch_rows(generator)[:TEXTS]
-        states = np.asarray(stream.batch(chosen, generator)[f"teacher/{signal}"], np.float32)
+        # A file may be sorted by class, and a live teacher reads what is in a batch at once.
+        chosen = generator.permutation(stream.epoch_rows(generator))[:TEXTS]
+        parts = (chosen[at : at + BATCH] for at in range(0, len(chosen), BATCH))
+        found = [stream.batch(part, generator)[f"teacher/{signal}"] for part in parts]
+        states = np.concatenate(found).astype(np.float32)
         if len(states) > 1 and (share := _loss_of_the_mean(term, states)) < LEAST:
             yield (
                 f"{term.label}: the teacher's {signal} is nearly the same in all texts: "

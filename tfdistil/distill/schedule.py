@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -30,13 +29,12 @@ from tfdistil.distill.derived import (
 from tfdistil.distill.evaluate import Predictor, predictor_of
 from tfdistil.distill.rows import Rows, TextRows
 from tfdistil.distill.sets import Shelf, encode_set
+from tfdistil.distill.signal_cache import SignalCache
 from tfdistil.distill.signals import (
     LiveSignals,
     PooledSignals,
     StoredSignals,
     TeacherSignals,
-    load_signals,
-    store_signals,
 )
 from tfdistil.distill.stage import Callbacks, PhaseResult, run_stage
 from tfdistil.distill.stage_checks import FeaturizedModel, examples_of
@@ -92,8 +90,10 @@ class Schedule:
         self.say, self.head = say, head
         self.history = History(folder / "history.csv")
         self.done: dict[str, list[PhaseResult]] = {}
+        self._later: Sequence[StageSpec] = ()
         self._rows: dict[tuple[str, str], TextRows] = {}
         self._shelf = Shelf(folder / "cache", counter, say)
+        self._cache = SignalCache(folder / "cache", self.sets, self.rows, counter)
         self._predictors: dict[tuple[str, str], Predictor | ClozePredictor] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
@@ -105,7 +105,8 @@ class Schedule:
             Updates made for each student, earlier starts included.
         """
         updates: dict[str, int] = {}
-        for stage in stages:
+        for number, stage in enumerate(stages):
+            self._later = stages[number + 1 :]
             for result in self._stage(stage):
                 updates[stage.student] = updates.get(stage.student, 0) + result.updates
                 self.done.setdefault(stage.student, []).append(result)
@@ -267,31 +268,13 @@ class Schedule:
         self, stage: BoundStage, name: str, signals: Sequence[str]
     ) -> tuple[StoredSignals, Path]:
         """The teacher's signals on a set, made once, and the folder they lie in."""
-        assert stage.teacher is not None
-        assert stage.spec.teacher is not None
-        # What texts are drawn by is stored beside what the terms read, in one pass over the texts.
-        drawn_by = stage.drawn_by if stage.draw is not None and name in stage.draw.sets else []
-        signals = sorted({*signals, *drawn_by})
-        folder = self.folder / "cache" / self._cache_key(stage.teacher, name, signals)
-        if not folder.exists():
-            rows = self.rows(stage.spec.teacher, name)
-            counter = self.counter(f"{stage.spec.teacher} on {name}", len(rows.token_counts))
-            store_signals(stage.teacher.model, rows, signals, folder, counter)
-        return load_signals(folder, self.rows(stage.spec.student, name)), folder
+        return self._cache.load(stage, name, signals, self._alike(stage.spec))
 
-    def _cache_key(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> str:
-        """All that signals depend on: weights, heads, tokenizer, sentences, names, windows."""
-        digest = hashlib.sha256()
-        for weight in teacher.model.get_weights():
-            digest.update(np.ascontiguousarray(weight).tobytes())
-        for _, data in sorted(teacher.featurizer.to_assets().items()):
-            digest.update(data)
-        heads = getattr(teacher.model, "head_kinds", None)  # constraints, and the order of labels
-        settings = [teacher.featurizer.to_json(), heads, list(signals), "float32"]
-        digest.update(json.dumps(settings, sort_keys=True).encode())
-        for example in self.sets[name]:
-            digest.update("\x1f".join((*example.words, "\x1e", *(example.second or ()))).encode())
-        return f"{name}-{digest.hexdigest()[:16]}"
+    def _alike(self, spec: StageSpec) -> Iterator[BoundStage]:
+        """Later stages of the same student and teacher, as long as no stage trains the latter."""
+        for later in takewhile(lambda later: later.student != spec.teacher, self._later):
+            if (later.student, later.teacher) == (spec.student, spec.teacher):
+                yield self.check(later)
 
     def _phase_file(self, stage: BoundStage, phase: str, suffix: str) -> Path:
         return self.folder / "phases" / stage.spec.student / f"{phase}{suffix}"

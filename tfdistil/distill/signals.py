@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -196,28 +198,83 @@ def store_signals(
         OSError: no space for them.
         RecipeError: see `SignalReader.check_windows`.
     """
+    store_in_one_pass(model, rows, {folder: names}, progress)
+
+
+def store_in_one_pass(
+    model: SignalModel,
+    rows: TextRows,
+    folders: Mapping[Path, Sequence[str]],
+    progress: Callable[[int], None] = lambda done: None,
+) -> None:
+    """`store_signals` of several folders, each with its own signals; the teacher runs once.
+
+    Args:
+        model, rows, progress: see `store_signals`.
+        folders: to the names of their signals.
+
+    Raises:
+        OSError, RecipeError: see `store_signals`; none of the folders is there then.
+    """
     offsets = np.concatenate([[0], np.cumsum(rows.token_counts)])
-    reader = SignalReader(model, names)
-    token_level = reader.per_token
-    arrays: dict[str, np.ndarray] = {}
-    with new_folder(folder) as partial:
+    reader = SignalReader(model, sorted({*chain.from_iterable(folders.values())}))
+    with ExitStack() as stack:
+        files = [
+            _Files(stack.enter_context(new_folder(folder)), names, offsets, reader.per_token)
+            for folder, names in folders.items()
+        ]
         for done, (example, signals) in enumerate(reader.examples(rows)):
-            for name, array in signals.items():
-                if name not in arrays:
-                    total = offsets[-1] if token_level[name] else len(rows.token_counts)
-                    shape = (int(total), *array.shape[int(token_level[name]) :])
-                    arrays[name] = _new_array(partial / _file(name), _kept_as(array), shape)
-                own = slice(offsets[example], offsets[example + 1])
-                arrays[name][own if token_level[name] else example] = array
+            for own in files:
+                own.put(example, signals)
             progress(done + 1)
-        for array in arrays.values():
-            array.flush()  # type: ignore[attr-defined]
         of_model = reader.batch(rows.inputs([0])) if reader.of_model else {}
-        for name in reader.of_model:
-            _save(partial / _file(name), of_model[name])
-        _save(partial / "offsets.npy", offsets)
+        for own in files:
+            own.finish({name: of_model[name] for name in reader.of_model})
+
+
+class _Files:
+    """The files of a folder of signals while they are filled.
+
+    Args:
+        folder: is there.
+        names: the signals that it is for.
+        offsets: see `StoredSignals`.
+        per_token: name of a signal to whether its first axis is tokens.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        names: Sequence[str],
+        offsets: np.ndarray,
+        per_token: Mapping[str, bool],
+    ):
+        self.folder, self.names, self.offsets = folder, names, offsets
+        self.per_token = {name: per_token[name] for name in names if name in per_token}
+        self.arrays: dict[str, np.ndarray] = {}
+
+    def put(self, example: int, signals: Mapping[str, np.ndarray]) -> None:
+        """Write what one example has."""
+        for name, per_token in self.per_token.items():
+            array = signals[name]
+            if name not in self.arrays:
+                total = self.offsets[-1] if per_token else len(self.offsets) - 1
+                shape = (int(total), *array.shape[int(per_token) :])
+                path = self.folder / _file(name)
+                self.arrays[name] = _new_array(path, _kept_as(array), shape)
+            own = slice(self.offsets[example], self.offsets[example + 1])
+            self.arrays[name][own if per_token else example] = array
+
+    def finish(self, of_model: Mapping[str, np.ndarray]) -> None:
+        """Write what the model has of itself, and what all of it is."""
+        for array in self.arrays.values():
+            array.flush()  # type: ignore[attr-defined]
+        own = [name for name in of_model if name in self.names]
+        for name in own:
+            _save(self.folder / _file(name), of_model[name])
+        _save(self.folder / "offsets.npy", self.offsets)
         # Null: the signal has no axis for examples at all.
-        write_json(partial / "signals.json", {**token_level, **dict.fromkeys(reader.of_model)})
+        write_json(self.folder / "signals.json", {**self.per_token, **dict.fromkeys(own)})
 
 
 def _new_array(path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:

@@ -70,7 +70,7 @@ def over_sentences(
             )
         there = _side(runs if other else _open(against), partial(_stored, other or system))
         title = other or ", ".join(map(str, against))
-    if here.metric != there.metric or here.examples != there.examples:
+    if here.metric != there.metric or _differ(here.examples, there.examples):
         raise RunError(f"{folders[0]} and {against[0]} do not have the same dev and test sentences")
     others = [name for name in recipe.deliveries if name != recipe.main]
     hint = f" (--model also takes {', '.join(others)})" if others and not system else ""
@@ -82,6 +82,8 @@ def over_sentences(
     ]
     above, is_teacher = False, other is not None and other == teacher_of(main_of(recipe), recipe)
     for name, statistics in here.statistics.items():
+        if not _have_alike(name, here, there):
+            continue
         found = paired_bootstrap(there.statistics[name], statistics)
         cells = [
             name,
@@ -111,14 +113,17 @@ def _side(runs: Sequence[Run], answers: Callable[[Run], Predictions]) -> _Side:
     for run in runs:
         folder, task = run.folder.path, run.corpus.task
         sets = {name: _gold(rows) for name, rows in run.corpus.score_sets().items()}
-        if found and sets != examples:
+        if found and _differ(sets, examples):
             first = runs[0].folder.path
             raise RunError(f"{folder} and {first} do not have the same dev and test sentences")
+        if found:  # what all runs so far have alike
+            sets = {name: rows for name, rows in sets.items() if examples.get(name) == rows}
         metric, examples, given = task.metric, sets, answers(run)
         found.append({name: task.statistics(sets[name], given[name]) for name in sets})
     means = {
         name: Statistics(one.metric, np.mean([of[name].sums for of in found], axis=0))
         for name, one in found[0].items()
+        if name in examples
     }
     by_language = {}
     for name, one in means.items():
@@ -128,6 +133,20 @@ def _side(runs: Sequence[Run], answers: Callable[[Run], Predictions]) -> _Side:
             for code, own in rows.items():
                 by_language[f"{name}, {code}"] = Statistics(one.metric, one.sums[own])
     return _Side(metric, examples, by_language)
+
+
+_Examples = Mapping[str, tuple[Example, ...]]
+
+
+def _differ(one: _Examples, other: _Examples) -> bool:
+    """Of dev and test; what train has of test differs with train."""
+    return any(one.get(name) != other.get(name) for name in ("dev", "test"))
+
+
+def _have_alike(name: str, here: _Side, there: _Side) -> bool:
+    """Whether a row, which is a set or a language in it, is of the same sentences."""
+    of = name.partition(", ")[0]
+    return here.examples[of] == there.examples.get(of)
 
 
 def _stored(system: str | None, run: Run) -> Predictions:

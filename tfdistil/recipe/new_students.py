@@ -211,7 +211,7 @@ STUDENTS = {
 }
 
 HEADS = {
-    ("tags", "bilstm"): "crf",  # 2 points of span F1 on UNER, 4 without a teacher (docs/crf.md)
+    ("tags", "bilstm"): "crf",  # 1 point of span F1 on UNER, 2 without a teacher (docs/crf.md)
 }
 """Task and student to the head that the command writes where none is asked for; others have that of
 `new_recipe`."""

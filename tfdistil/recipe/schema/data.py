@@ -194,7 +194,7 @@ class DataSpec(Part):
         for name in ("train", "dev", "test", "transfer") if self.demo is not None else ():
             if getattr(self, name):
                 raise ValueError(
-                    f"give either {name}: files or demo:, not both; the built-in corpus has all sets"
+                    f"give either {name}: files or demo:, not both; the demo has all sets"
                 )
         if self.demo is None and not self.train and self.corpus is None:
             raise ValueError("give train: files, or demo:, or for task: text alone corpus:")
