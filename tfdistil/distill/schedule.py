@@ -93,7 +93,9 @@ class Schedule:
         self._later: Sequence[StageSpec] = ()
         self._rows: dict[tuple[str, str], TextRows] = {}
         self._shelf = Shelf(folder / "cache", counter, say)
-        self._cache = SignalCache(folder / "cache", self.sets, self.rows, counter)
+        self._cache = SignalCache(
+            folder / "cache", self.sets, self.rows, lambda what, total: self.counter(what, total)
+        )
         self._predictors: dict[tuple[str, str], Predictor | ClozePredictor] = {}
 
     def run(self, stages: Sequence[StageSpec]) -> dict[str, int]:
