@@ -124,7 +124,7 @@ class HuggingFaceTranslator:
     ) -> tuple[dict[str, Any], list[str]]:
         """How a model of many languages is told which to write; one of two languages knows."""
         mark = f">>{self._code(target)}<<"
-        marks = getattr(tokenizer, "supported_language_codes", ())
+        marks: Sequence[str] = getattr(tokenizer, "supported_language_codes", ())
         if mark in marks:
             return {}, [f"{mark} {text}" for text in texts]
         if len(marks) > 1:
