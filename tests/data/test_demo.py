@@ -233,11 +233,10 @@ def test_looking_words_up_does_not_solve_the_task(corpus):
 
 
 @pytest.mark.parametrize(("kind", "split"), [("intent_slots", "train"), ("tags", "test")])
-def test_ten_thousand_sentences_take_seconds(kind, split):
-    """Two at the most by themselves; beside another test on the same core more."""
+def test_ten_thousand_sentences_take_less_than_two_seconds(kind, split):
     start = time.process_time()
     assert len(generate(kind, split, 10_000)) == 10_000
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
