@@ -191,7 +191,7 @@ def test_signals_are_stored_for_shards(corpus, make_encoder, tmp_path):
     rows = rows_of(corpus, "corpus", teacher.featurizer, tmp_path)
     memory = encode_rows(list(TextPart(corpus, "corpus")), teacher.featurizer, None)
     for name, some in (("disk", rows), ("memory", memory)):
-        store_signals(teacher.model, some, ["hidden/1"], tmp_path / name)
+        store_signals(teacher.model, some, {tmp_path / name: ["hidden/1"]})
     kept = [np.load(tmp_path / name / "hidden.1.npy") for name in ("disk", "memory")]
     np.testing.assert_allclose(*kept, atol=1e-5)
     stored = load_signals(tmp_path / "disk", rows)

@@ -24,7 +24,7 @@ def store(teacher, examples, make_rows, tmp_path):
     """Stores signals of examples; gives their folder. The teacher's windows hold 20 pieces."""
 
     def run(model=teacher.model, some=examples, names=tuple(NAMES), name="cache"):
-        store_signals(model, make_rows(some, "words", 20), names, tmp_path / name)
+        store_signals(model, make_rows(some, "words", 20), {tmp_path / name: names})
         return tmp_path / name
 
     return run
@@ -169,10 +169,10 @@ def test_an_interrupted_cache_does_not_get_its_name(teacher, examples, make_rows
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store_signals(teacher.model, rows, NAMES, folder, stop)
+        store_signals(teacher.model, rows, {folder: NAMES}, stop)
     assert not folder.exists()
     done = []
-    store_signals(teacher.model, rows, NAMES, folder, done.append)
+    store_signals(teacher.model, rows, {folder: NAMES}, done.append)
     assert done == list(range(1, len(examples) + 1))
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
     load_signals(folder, make_rows(examples))

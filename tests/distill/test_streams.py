@@ -143,7 +143,8 @@ def test_a_pool_is_its_parts_in_order(make_examples, make_rows, task):
 
 def test_a_batch_has_targets_signals_and_noise(make_examples, make_rows, task, teacher, tmp_path):
     examples = make_examples(9, seed=1)
-    store_signals(teacher.model, make_rows(examples, "words"), ["logits/tags"], tmp_path / "c")
+    folders = {tmp_path / "c": ["logits/tags"]}
+    store_signals(teacher.model, make_rows(examples, "words"), folders)
     rows = make_rows(examples)
     seen = []
 

@@ -175,7 +175,7 @@ def test_the_stored_paths_are_the_teachers_most_probable(
     )
     assert (len(windows) > len(rows)) == (max_length is not None)
     read = ["logits/tags", "logits/tags/potentials"]
-    store_signals(teacher, windows, read, tmp_path / "cache")
+    store_signals(teacher, windows, {tmp_path / "cache": read})
     stored = load_signals(tmp_path / "cache", rows)
     names = [f"logits/tags/{part}/{BEST}" for part in PARTS]
     derived = derive(teacher.derivations(names), stored, rows, tmp_path / "cache")

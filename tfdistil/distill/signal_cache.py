@@ -14,7 +14,7 @@ from tfdistil.data.example import Example
 from tfdistil.distill.bound_stage import BoundStage
 from tfdistil.distill.derived import signals_read, split
 from tfdistil.distill.rows import TextRows
-from tfdistil.distill.signals import StoredSignals, load_signals, store_in_one_pass
+from tfdistil.distill.signals import StoredSignals, load_signals, store_signals
 from tfdistil.distill.stage_checks import FeaturizedModel
 
 
@@ -51,7 +51,7 @@ class SignalCache:
 
         Raises:
             RunError: see `load_signals`.
-            OSError, RecipeError: see `store_in_one_pass`.
+            OSError, RecipeError: see `store_signals`.
         """
         teacher = stage.spec.teacher
         assert stage.teacher is not None
@@ -64,7 +64,7 @@ class SignalCache:
             missing = {path: names for path, names in folders.items() if not path.exists()}
             rows = self.rows(teacher, name)
             counter = self.counter(f"{teacher} on {name}", len(rows.token_counts))
-            store_in_one_pass(stage.teacher.model, rows, {**missing, folder: wanted}, counter)
+            store_signals(stage.teacher.model, rows, {**missing, folder: wanted}, counter)
         return load_signals(folder, self.rows(stage.spec.student, name)), folder
 
     def _folder(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> Path:

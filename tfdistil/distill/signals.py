@@ -178,43 +178,24 @@ class LiveSignals:
 def store_signals(
     model: SignalModel,
     rows: TextRows,
-    names: Sequence[str],
-    folder: Path,
+    folders: Mapping[Path, Sequence[str]],
     progress: Callable[[int], None] = lambda done: None,
 ) -> None:
     """Run the teacher once over all examples and keep its signals on disk.
 
-    The folder appears under its name only when it is complete. Its space on the disk is taken
+    A folder appears under its name only when all are complete. Their space on the disk is taken
     before the first example is through.
 
     Args:
         model: the teacher.
         rows: the examples, encoded with the teacher's featurizer.
-        names: signals of any level but ``window``.
-        folder: where ``<signal>.npy``, ``offsets.npy`` and ``signals.json`` go.
+        folders: where ``<signal>.npy``, ``offsets.npy`` and ``signals.json`` go, to the signals of
+            each, of any level but ``window``.
         progress: called with the number of examples done so far.
 
     Raises:
         OSError: no space for them.
         RecipeError: see `SignalReader.check_windows`.
-    """
-    store_in_one_pass(model, rows, {folder: names}, progress)
-
-
-def store_in_one_pass(
-    model: SignalModel,
-    rows: TextRows,
-    folders: Mapping[Path, Sequence[str]],
-    progress: Callable[[int], None] = lambda done: None,
-) -> None:
-    """`store_signals` of several folders, each with its own signals; the teacher runs once.
-
-    Args:
-        model, rows, progress: see `store_signals`.
-        folders: to the names of their signals.
-
-    Raises:
-        OSError, RecipeError: see `store_signals`; none of the folders is there then.
     """
     offsets = np.concatenate([[0], np.cumsum(rows.token_counts)])
     reader = SignalReader(model, sorted({*chain.from_iterable(folders.values())}))
