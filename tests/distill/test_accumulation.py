@@ -140,7 +140,13 @@ def trained(name: str, text: Text, task, accumulate: int, weighting="fixed", ali
 
 
 @pytest.mark.parametrize(
-    ("name", "weighting"), [*((name, "fixed") for name in SETS), ("pieces", "uncertainty")]
+    ("name", "weighting"),
+    [
+        pytest.param("pieces", "fixed", marks=pytest.mark.long),
+        *((name, "fixed") for name in ("layers", "words")),
+        pytest.param("paths", "fixed", marks=pytest.mark.long),
+        ("pieces", "uncertainty"),
+    ],
 )
 def test_an_update_of_four_batches_is_that_of_all_rows_at_once(text, task, name, weighting):
     whole = trained(name, text, task, 1, weighting)

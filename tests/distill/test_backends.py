@@ -65,9 +65,10 @@ def passes_on_jax(file: str, chosen: str, tests: int) -> None:
     assert f"{tests} passed" in done.stdout
 
 
-def test_updates_of_several_batches_on_jax():
+@pytest.mark.parametrize("terms", ["uncertainty", pytest.param("words", marks=pytest.mark.long)])
+def test_updates_of_several_batches_on_jax(terms):
     """The tests of them again, in a process with the other backend."""
-    passes_on_jax("tests/distill/test_accumulation.py", "of_four and (words or uncertainty)", 2)
+    passes_on_jax("tests/distill/test_accumulation.py", f"of_four and {terms}", 1)
 
 
 def test_dropout_of_a_teacher_on_jax():
@@ -75,6 +76,7 @@ def test_dropout_of_a_teacher_on_jax():
     passes_on_jax("tests/distill/test_distiller.py", "in_each_step", 1)
 
 
+@pytest.mark.long
 def test_padding_that_counts_on_jax():
     """Where a batch would be as long as a program that is compiled already."""
     passes_on_jax("tests/seams/test_camembert.py", "padding_that_counts", 1)

@@ -50,6 +50,8 @@ STAGES: dict[str, dict[str, Any]] = {
         "teacher_dropout": True,
     },
 }
+LONG = "several streams, cosine"
+"""Has nothing that a monitored loss has not."""
 
 
 @dataclass
@@ -156,7 +158,9 @@ def assert_same(found: Training, expected: Training) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long if n == LONG else ()) for n in STAGES]
+)
 def test_a_killed_phase_ends_like_a_whole_one(train, name):
     """Killed twice, at a check or between two, in the batch that was written or later."""
     options = STAGES[name]

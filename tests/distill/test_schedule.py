@@ -117,6 +117,9 @@ def copied(whole, tmp_path):
     return shutil.copytree(whole[0].folder, tmp_path / "copied")
 
 
+FIRST_OR_LONG = [PHASES[0], *(pytest.param(one, marks=pytest.mark.long) for one in PHASES[1:])]
+
+
 @pytest.mark.parametrize("stopped", PHASES[1:])
 def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     schedule, updates = whole
@@ -137,7 +140,7 @@ def written(monkeypatch):
     monkeypatch.setattr("tfdistil.distill.phase_state.SHARE", math.inf)
 
 
-@pytest.mark.parametrize("stopped", PHASES)
+@pytest.mark.parametrize("stopped", FIRST_OR_LONG)
 def test_a_stopped_phase_continues_where_it_was(make, whole, written, stopped):
     """Twice in the same phase; the history is that of a whole run to the byte."""
     schedule, updates = whole

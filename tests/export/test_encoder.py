@@ -45,7 +45,12 @@ def encoder(trained):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("quantize", "agreement"),
-    [("none", 1.0), ("float16", 0.999), ("dynamic", 0.99), ("int8", 0.98)],
+    [
+        pytest.param("none", 1.0, marks=pytest.mark.long),
+        ("float16", 0.999),
+        pytest.param("dynamic", 0.99, marks=pytest.mark.long),
+        ("int8", 0.98),
+    ],
 )
 def test_a_trained_encoder_in_every_mode(encoder, tmp_path, quantize, agreement):
     path = tmp_path / "encoder.tflite"

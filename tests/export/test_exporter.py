@@ -11,7 +11,7 @@ import pytest
 
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import ExportError
-from tfdistil.exporting import export_student
+from tfdistil.exporting import export_student, exporter
 from tfdistil.exporting.exporter import calibration_rows, featurizer_at_length
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.runtime import Runtime
@@ -25,6 +25,21 @@ def export(trained, out, **options):
     return export_student(
         trained.student, trained.task, trained.featurizer, trained.splitter, **arguments
     )
+
+
+@pytest.fixture(scope="module")
+def in_float(trained, tmp_path_factory) -> bytes:
+    """The student's graph as `export` converts it with ``quantize="none"``."""
+    converted, convert = [], exporter.convert
+
+    def kept(*given):
+        converted.append(convert(*given))
+        return converted[0]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exporter, "convert", kept)
+        export(trained, tmp_path_factory.mktemp("float") / "student.tflite", quantize="none")
+    return converted[0]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +129,12 @@ def test_result_is_json(int8):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("quantize", "agreement"), [("none", 1.0), ("float16", 0.999), ("dynamic", 0.99)]
+    ("quantize", "agreement"),
+    [
+        ("none", 1.0),
+        ("float16", 0.999),
+        pytest.param("dynamic", 0.99, marks=pytest.mark.long),
+    ],
 )
 def test_other_ways_to_quantize(trained, tmp_path, int8, quantize, agreement):
     result = export(trained, tmp_path / "s.tflite", quantize=quantize)
@@ -132,8 +152,9 @@ def turned(answer):
     return answer._replace(logits={name: -values for name, values in answer.logits.items()})
 
 
-def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monkeypatch):
+def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, in_float, tmp_path, monkeypatch):
     """A file that finds the least likely label the most likely."""
+    monkeypatch.setattr(exporter, "convert", lambda *_: in_float)
     true = Runtime.answers
 
     def upside_down(self, texts):
@@ -146,8 +167,11 @@ def test_too_large_a_drop_is_an_error_and_leaves_no_file(trained, tmp_path, monk
 
 
 @pytest.mark.parametrize(("wrong", "warns"), [(0, False), (1, True), (4, True), (12, None)])
-def test_a_drop_that_may_be_chance_is_a_warning(trained, tmp_path, monkeypatch, wrong, warns):
+def test_a_drop_that_may_be_chance_is_a_warning(
+    trained, in_float, tmp_path, monkeypatch, wrong, warns
+):
     """Answers that go wrong out of 120: a few are less than an interval of them, twelve more."""
+    monkeypatch.setattr(exporter, "convert", lambda *_: in_float)
     true = Runtime.answers
 
     def some_wrong(self, texts):

@@ -81,7 +81,9 @@ def make(kind: str, task: Classes, train: list[Example]):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["pqrnn", "quantized", "transformer"])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("pqrnn", marks=pytest.mark.long), "quantized", "transformer"]
+)
 def test_short_texts_after_calibration_on_documents(kind, tmp_path):
     train = [*texts(1, 300, 1, 6), *texts(2, 100, 12, 15)]
     documents, short = texts(3, 60, LENGTH, 2 * LENGTH), texts(4, 300, 1, 3)

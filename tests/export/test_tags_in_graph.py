@@ -37,7 +37,7 @@ STUDENTS = {
 }
 
 
-@pytest.fixture(scope="module", params=STUDENTS)
+@pytest.fixture(scope="module", params=["bilstm", pytest.param("pqrnn", marks=pytest.mark.long)])
 def crf(request, trained) -> Trained:
     """Of the trained one all but the student, which has a CRF with an opinion on its slots."""
     arguments, featurizer = STUDENTS[request.param], trained.featurizer

@@ -238,7 +238,7 @@ def test_errors_say_which_head_gives_a_signal():
 
 def test_what_is_stored_depends_on_constraints_and_the_order_of_labels(made, tmp_path):
     sets, task = made.corpus.sets(), made.corpus.task
-    schedule = Schedule(made, sets, task, tmp_path, seed=1)
+    cache = Schedule(made, sets, task, tmp_path, seed=1).cache
     record = made["teacher"]
     labels = list(task.outputs[0].labels)
     heads = (
@@ -251,7 +251,7 @@ def test_what_is_stored_depends_on_constraints_and_the_order_of_labels(made, tmp
         weights = record.model.get_weights
         model = SimpleNamespace(get_weights=weights, head_kinds={"logits": head})
         other = SimpleNamespace(model=model, featurizer=record.featurizer)
-        keys.add(schedule._cache_key(other, "train", ["logits/tags"]))
+        keys.add(cache.folder_of(other, "train", ["logits/tags"]))
     assert len(keys) == 3
 
 
@@ -354,7 +354,7 @@ def test_unknown_kinds_and_options_are_errors_of_the_recipe():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("in_graph", [False, True], ids=["in the runtime", "in the graph"])
-@pytest.mark.parametrize("name", ["student", "teacher"])
+@pytest.mark.parametrize("name", ["student", pytest.param("teacher", marks=pytest.mark.long)])
 def test_the_file_decodes_as_keras_does(made, name, in_graph, tmp_path, monkeypatch):
     record, corpus = made[name], made.corpus
     path = tmp_path / "crf.tflite"

@@ -228,6 +228,7 @@ def test_members_of_other_heads_are_refused_before_any_is_trained(after, says, t
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_from_the_recipe_to_a_student(tmp_path):
     made = models()
     work = Run(RunFolder(tmp_path / "run", made.recipe), made.corpus, Screen())

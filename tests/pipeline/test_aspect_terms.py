@@ -19,6 +19,7 @@ OPINIONS = ["awful", "fine", "too cold", "great", "slow"]
 
 RECIPE = """
 base: aspect_terms
+baseline: false
 data:
   train: [{path: train.xml, language: en}]
   dev: [{path: dev.xml, language: en}]

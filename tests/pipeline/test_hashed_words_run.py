@@ -24,6 +24,7 @@ from tfdistil.text.hashed_subwords import HashedSubwordFeaturizer
 
 RECIPE = """
 task: tags
+baseline: false
 data: {demo: {kind: tags, languages: [en], train: 120, dev: 15, test: 15, transfer: 60}}
 models:
   teacher:

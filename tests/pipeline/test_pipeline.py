@@ -390,7 +390,7 @@ def overrides(kind: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "metric"),
     [
-        ("tags", "span_f1"),
+        pytest.param("tags", "span_f1", marks=pytest.mark.long),
         ("classes", "accuracy"),
         pytest.param("pair", "accuracy", marks=pytest.mark.long),
     ],

@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
-from tfdistil.distill import schedule
+from tfdistil.distill import signal_cache
 from tfdistil.distill.signals import StoredSignals
 from tfdistil.pipeline.run import check_stages, train_model
 from tfdistil.recipe.loading import parse_recipe
@@ -116,7 +116,7 @@ def moved(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
 
 def renamed(which: Callable[[np.ndarray], np.ndarray]) -> Callable[..., StoredSignals]:
     """Stored scores with other labels for some words, as sure as they were."""
-    load = schedule.load_signals
+    load = signal_cache.load_signals
 
     def loaded(*given: Any) -> StoredSignals:
         signals = load(*given)
@@ -135,6 +135,6 @@ def test_only_labels_that_are_sure_enough_teach(before, whole, tmp_path, monkeyp
     expected = after(whole, "own_labels")
     for which, changes in ((lambda p: p < LEAST, False), (lambda p: p >= LEAST, True)):
         with monkeypatch.context() as patch:
-            patch.setattr(schedule, "load_signals", renamed(which))
+            patch.setattr(signal_cache, "load_signals", renamed(which))
             work = trained_again(before, tmp_path / str(changes), stages=2)
         assert moved(expected, after(work, "own_labels")) == changes

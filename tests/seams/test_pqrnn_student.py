@@ -66,6 +66,7 @@ class Fingerprints:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_float_then_quantized_then_at_rest(
     recipe, named, on_demand, encoder, subwords, corpus, tmp_path, curves, watch
 ):

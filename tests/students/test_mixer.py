@@ -168,7 +168,9 @@ def test_a_quantized_one_starts_with_the_same_weights_and_is_near():
 
 
 @pytest.mark.slow
-@every_task
+@pytest.mark.parametrize(
+    "task", [pytest.param(t, marks=() if t == "intent_slots" else pytest.mark.long) for t in TASKS]
+)
 def test_a_file_of_a_quantized_one_agrees_whatever_it_is_calibrated_on(task):
     model, rows = spread(make(task)), batch(np.random.default_rng(0).integers(2, 9, 32), 8)
     rounding = model.quantized()

@@ -428,6 +428,7 @@ def test_whole_parts_of_a_recipe_are_no_columns(swept, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_point_is_what_a_run_of_its_recipe_alone_would_be(swept, tmp_path):
     alone = tmp_path / "run"
     run(load_recipe(TINY, [*SHORT, f"{WIDTH}=8"]), alone, TINY.parent, log()[0])

@@ -70,6 +70,7 @@ class Schedule:
 
     Attributes:
         done: by student, how each phase ended, earlier starts included.
+        cache: where the teachers' signals are.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class Schedule:
         self._later: Sequence[StageSpec] = ()
         self._rows: dict[tuple[str, str], TextRows] = {}
         self._shelf = Shelf(folder / "cache", counter, say)
-        self._cache = SignalCache(
+        self.cache = SignalCache(
             folder / "cache", self.sets, self.rows, lambda what, total: self.counter(what, total)
         )
         self._predictors: dict[tuple[str, str], Predictor | ClozePredictor] = {}
@@ -270,7 +271,7 @@ class Schedule:
         self, stage: BoundStage, name: str, signals: Sequence[str]
     ) -> tuple[StoredSignals, Path]:
         """The teacher's signals on a set, made once, and the folder they lie in."""
-        return self._cache.load(stage, name, signals, self._alike(stage.spec))
+        return self.cache.load(stage, name, signals, self._alike(stage.spec))
 
     def _alike(self, spec: StageSpec) -> Iterator[BoundStage]:
         """Later stages of the same student and teacher, as long as no stage trains the latter."""

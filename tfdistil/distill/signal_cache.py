@@ -57,18 +57,21 @@ class SignalCache:
         assert stage.teacher is not None
         assert teacher is not None
         wanted = _with_draw(stage, name, signals)
-        folder = self._folder(stage.teacher, name, wanted)
+        folder = self.folder_of(stage.teacher, name, wanted)
         if not folder.exists():
             lists = [names for other in later for names in _read(other, name)]
-            folders = {self._folder(stage.teacher, name, names): names for names in lists}
+            folders = {self.folder_of(stage.teacher, name, names): names for names in lists}
             missing = {path: names for path, names in folders.items() if not path.exists()}
             rows = self.rows(teacher, name)
             counter = self.counter(f"{teacher} on {name}", len(rows.token_counts))
             store_signals(stage.teacher.model, rows, {**missing, folder: wanted}, counter)
         return load_signals(folder, self.rows(stage.spec.student, name)), folder
 
-    def _folder(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> Path:
-        """By all that signals depend on: weights, heads, tokenizer, sentences, names, windows."""
+    def folder_of(self, teacher: FeaturizedModel, name: str, signals: Sequence[str]) -> Path:
+        """Where signals of a model on a set lie.
+
+        The name depends on all that they do: weights, heads, tokenizer, sentences, windows.
+        """
         digest = hashlib.sha256()
         for weight in teacher.model.get_weights():
             digest.update(np.ascontiguousarray(weight).tobytes())
