@@ -1,0 +1,94 @@
+"""fastText's classifier (Joulin et al. 2016), in the small form of its ``.ftz`` files."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tfdistil.data.example import Example
+from tfdistil.errors import RunError
+from tfdistil.tasks import Prediction, Task
+
+_LABEL = "\x1f"
+"""Before the number of a label, where fastText has ``__label__``, which a text might hold."""
+_RATES = (0.5, 0.1, 0.02)
+"""The first at which training does not diverge: small sets have diverged at 0.5."""
+_TRAINING = {
+    **{"epoch": 100, "dim": 64, "loss": "softmax", "thread": 1},
+    **{"wordNgrams": 2, "minn": 2, "maxn": 5, "bucket": 200_000},
+}
+"""Words, pairs of words and two to five characters of words, chosen on CLINC150's dev set."""
+_QUANTIZATION = {"qnorm": True, "cutoff": 50_000, "thread": 1}
+"""Product quantization of the vectors that matter most (Joulin et al. 2016, FastText.zip)."""
+
+
+class FastText:
+    """fastText on labels of texts.
+
+    Args:
+        task: one with a label for each text and no tags.
+        examples: its labelled train set, without second texts.
+        seed: of the vectors it begins with.
+
+    Attributes:
+        bytes: of the quantized model.
+        seconds: that training took.
+
+    Raises:
+        RunError: a task with tags or on pairs of texts, fastText is not installed, or it does not
+            learn these labels at any rate.
+    """
+
+    def __init__(self, task: Task, examples: Sequence[Example], seed: int):
+        if any(output.level == "word" for output in task.outputs):
+            raise RunError("fasttext is for labels of texts; for tags and slots there is light")
+        if any(example.second is not None for example in examples):
+            raise RunError("fasttext reads single texts; for pairs there are majority and second")
+        try:
+            import fasttext
+        except ModuleNotFoundError:
+            raise RunError(
+                "the anchor fasttext needs fastText: pip install 'tfdistil[anchors]', or build "
+                "it from its source where there is no wheel"
+            ) from None
+        start = time.perf_counter()
+        labelled = [e for e in examples if e.label is not None]
+        self._labels = sorted({e.label for e in labelled})
+        ids = {label: number for number, label in enumerate(self._labels)}
+        lines = [f"{_LABEL}{ids[e.label]} {_text(e)}" for e in labelled]
+        with tempfile.TemporaryDirectory(prefix="tfdistil-anchor-") as folder:
+            text, file = Path(folder) / "train.txt", Path(folder) / "model.ftz"
+            text.write_text("\n".join(lines) + "\n", "utf-8")
+            self._model = _trained(fasttext.train_supervised, str(text), seed)
+            self._model.quantize(**_QUANTIZATION)
+            self._model.save_model(str(file))
+            self.bytes = file.stat().st_size
+        self.seconds = time.perf_counter() - start
+
+    def __str__(self) -> str:
+        """What it is, for the head of a table."""
+        return f"fastText, {self.bytes / 1e6:.1f} MB, {self.seconds:.0f} s of training"
+
+    def predict(self, examples: Sequence[Example]) -> list[Prediction]:
+        """The label of each example."""
+        found = self._model.predict([_text(example) for example in examples])[0]
+        return [Prediction(label=self._labels[int(one.removeprefix(_LABEL))]) for (one,) in found]
+
+
+def _trained(train: Callable[..., Any], text: str, seed: int) -> Any:
+    for rate in _RATES:
+        try:
+            return train(input=text, label=_LABEL, lr=rate, seed=seed, verbose=0, **_TRAINING)
+        except RuntimeError as error:
+            if "NaN" not in str(error):
+                raise
+    raise RunError("fastText diverges on these labels, at rates as low as its documentation advises")
+
+
+def _text(example: Example) -> str:
+    """In lower case, on one line, without what marks a label or is no UTF-8."""
+    text = " ".join(example.words).lower().replace(_LABEL, " ")
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
