@@ -444,7 +444,7 @@ def rows_drawn(schedule, monkeypatch, **options) -> dict[str, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("signals", ["cached", "live"])
+@pytest.mark.parametrize("signals", [pytest.param("cached", marks=pytest.mark.long), "live"])
 def test_texts_with_entities_come_more_often(make, monkeypatch, task, sets, signals):
     """Of transfer, as the teacher sees it; each text of train still comes once in a pass."""
     said = []
@@ -532,7 +532,7 @@ BOTH = [
 ]
 
 
-@pytest.mark.parametrize("head", ["labels", "logits"])
+@pytest.mark.parametrize("head", ["labels", pytest.param("logits", marks=pytest.mark.long)])
 def test_the_order_of_terms_changes_nothing(make, make_bilstm, head):
     """Not the head that the dev metric is read off either."""
     ended = []
@@ -549,7 +549,9 @@ def test_the_order_of_terms_changes_nothing(make, make_bilstm, head):
     assert ended[0][1] == ended[1][1]
 
 
-@pytest.mark.parametrize("head", ["labels", "logits", "exported"])
+@pytest.mark.parametrize(
+    "head", ["exported", *(pytest.param(h, marks=pytest.mark.long) for h in ("labels", "logits"))]
+)
 def test_a_phase_is_scored_by_the_same_head(make, make_bilstm, head):
     """Also where a loss decides, and not at all where no head is named."""
     student = make_bilstm(heads=("labels", "logits"), projection=8)

@@ -31,6 +31,7 @@ from tfdistil.text.train_tokenizer import train_wordpiece
 
 RECIPE = """
 task: tags
+baseline: false
 data: {demo: {kind: tags, languages: [en], train: 120, dev: 15, test: 15, transfer: 60}}
 models:
   base: {ORIGIN, fine_tune: false, heads: {labels: crf}, max_length: 20}

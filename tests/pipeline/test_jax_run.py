@@ -16,6 +16,7 @@ from tfdistil.recipe.loading import load_recipe
 
 pytest.importorskip("jax")
 pytestmark = pytest.mark.slow
+long = pytest.mark.long  # tests/distill/test_backends.py trains there, too
 
 RECIPE = {
     "task": "tags",
@@ -83,6 +84,7 @@ def trained(tmp_path_factory):
     return recipe, top / "run", on_jax("run", str(recipe), "--out", str(top / "run"))
 
 
+@long
 def test_models_are_trained_and_scored_and_the_next_step_is_said(trained):
     _, folder, done = trained
     assert done.returncode == 2, done.stderr[-3000:]
@@ -99,6 +101,7 @@ def test_models_are_trained_and_scored_and_the_next_step_is_said(trained):
     assert scores[-1] > scores[0] + 20
 
 
+@long
 def test_the_same_run_goes_on_on_tensorflow(trained):
     recipe, folder, _ = trained
     before = {path: path.read_bytes() for path in (folder / "models").rglob("*") if path.is_file()}

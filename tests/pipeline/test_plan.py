@@ -381,6 +381,7 @@ def test_a_run_without_a_file_and_then_with_three(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_teachers_assistant_teaches_the_student(tmp_path, capsys):
     text = io.StringIO()
     run(cascade(), tmp_path, screen=Screen(Console(file=text, width=200)))

@@ -16,7 +16,7 @@ from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import load_recipe
 from tfdistil.runs.run import open_run
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]  # tests/seams/test_recipes.py has its stages
 
 TINY = Path(__file__).parents[1] / "tiny.yaml"
 SMALL = {

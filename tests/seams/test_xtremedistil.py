@@ -169,7 +169,9 @@ def test_d2_weighs_three_losses_on_two_streams(recipe, models, sets, task, tmp_p
     assert watch.moved("joint") == set(GROUPS)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "D4.2" else pytest.mark.long) for n in SCHEDULES]
+)
 def test_stages_follow_one_another(name, recipe, models, sets, task, tmp_path, curves, watch):
     stages = recipe(MODELS, SCHEDULES[name]).distill
     first = loss_of("representation", models, sets["transfer_held_out"], task)

@@ -16,7 +16,9 @@ from tfdistil.students.mixer import MixerStudent
 from tfdistil.students.mixing import CentredNorm, TokenMixing
 
 SMALL = {"features": 32, "hidden_dim": 12, "bottleneck": 16, "max_positions": 12}
-every_task = pytest.mark.parametrize("task", TASKS)
+of_each_task = pytest.mark.parametrize(  # intents and slots have what the others have
+    "task", [pytest.param(t, marks=() if t == "intent_slots" else pytest.mark.long) for t in TASKS]
+)
 
 
 def make(task="intent_slots", seed=1, **options):
@@ -103,7 +105,7 @@ def test_a_position_reads_its_neighbours_and_by_mixing_all_words():
     np.testing.assert_array_equal(touched[0], np.arange(8) < 2)
 
 
-@every_task
+@of_each_task
 def test_a_few_steps_quantized_lower_the_loss_and_reach_every_weight(task):
     model = make(task, quantize="keras", max_positions=8)
     assert_a_few_steps_lower_the_loss(model, task, rate=0.01)
@@ -168,9 +170,7 @@ def test_a_quantized_one_starts_with_the_same_weights_and_is_near():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "task", [pytest.param(t, marks=() if t == "intent_slots" else pytest.mark.long) for t in TASKS]
-)
+@of_each_task
 def test_a_file_of_a_quantized_one_agrees_whatever_it_is_calibrated_on(task):
     model, rows = spread(make(task)), batch(np.random.default_rng(0).integers(2, 9, 32), 8)
     rounding = model.quantized()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import keras
 import numpy as np
 import pytest
@@ -56,8 +58,14 @@ def test_bottleneck_and_encoder_by_hand():
     np.testing.assert_allclose(signals["hidden"], hidden, atol=1e-6)
 
 
-@pytest.mark.parametrize("quantize", [None, "keras"])
-@every_task
+@pytest.mark.parametrize(
+    ("quantize", "task"),
+    [
+        *product([None], TASKS),
+        ("keras", "intent_slots"),
+        *(pytest.param("keras", t, marks=pytest.mark.long) for t in ("tags", "classes")),
+    ],
+)
 def test_a_few_steps_lower_the_loss_and_reach_every_weight(task, quantize):
     model = make(task, quantize=quantize, projection_dropout=0.0, zoneout=0.1)
     assert_a_few_steps_lower_the_loss(model, task, rate=0.02)

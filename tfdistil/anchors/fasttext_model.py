@@ -55,10 +55,10 @@ class FastText:
                 "it from its source where there is no wheel"
             ) from None
         start = time.perf_counter()
-        labelled = [e for e in examples if e.label is not None]
-        self._labels = sorted({e.label for e in labelled})
+        labelled = [(e.label, _text(e)) for e in examples if e.label is not None]
+        self._labels = sorted({label for label, _ in labelled})
         ids = {label: number for number, label in enumerate(self._labels)}
-        lines = [f"{_LABEL}{ids[e.label]} {_text(e)}" for e in labelled]
+        lines = [f"{_LABEL}{ids[label]} {text}" for label, text in labelled]
         with tempfile.TemporaryDirectory(prefix="tfdistil-anchor-") as folder:
             text, file = Path(folder) / "train.txt", Path(folder) / "model.ftz"
             text.write_text("\n".join(lines) + "\n", "utf-8")
@@ -85,7 +85,9 @@ def _trained(train: Callable[..., Any], text: str, seed: int) -> Any:
         except RuntimeError as error:
             if "NaN" not in str(error):
                 raise
-    raise RunError("fastText diverges on these labels, at rates as low as its documentation advises")
+    raise RunError(
+        "fastText diverges on these labels, at rates as low as its documentation advises"
+    )
 
 
 def _text(example: Example) -> str:
