@@ -40,6 +40,9 @@ SETS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 
+LONG = ("pieces", "paths")
+"""Pieces are there with weights that are learnt, too."""
+
 
 @dataclass(frozen=True)
 class Text:
@@ -142,9 +145,7 @@ def trained(name: str, text: Text, task, accumulate: int, weighting="fixed", ali
 @pytest.mark.parametrize(
     ("name", "weighting"),
     [
-        pytest.param("pieces", "fixed", marks=pytest.mark.long),
-        *((name, "fixed") for name in ("layers", "words")),
-        pytest.param("paths", "fixed", marks=pytest.mark.long),
+        *(pytest.param(n, "fixed", marks=pytest.mark.long if n in LONG else ()) for n in SETS),
         ("pieces", "uncertainty"),
     ],
 )

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.others_long import others_long
 from tfdistil.distill import phase_state
 from tfdistil.distill.best_weights import Progress
 from tfdistil.distill.bound_stage import bind_stage
@@ -158,9 +159,7 @@ def assert_same(found: Training, expected: Training) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long if n == LONG else ()) for n in STAGES]
-)
+@pytest.mark.parametrize("name", others_long(STAGES, STAGES.keys() - {LONG}))
 def test_a_killed_phase_ends_like_a_whole_one(train, name):
     """Killed twice, at a check or between two, in the batch that was written or later."""
     options = STAGES[name]

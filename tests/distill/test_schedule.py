@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.others_long import others_long
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.schedule import Schedule
 from tfdistil.distill.streams import RowStream
@@ -117,9 +118,6 @@ def copied(whole, tmp_path):
     return shutil.copytree(whole[0].folder, tmp_path / "copied")
 
 
-FIRST_OR_LONG = [PHASES[0], *(pytest.param(one, marks=pytest.mark.long) for one in PHASES[1:])]
-
-
 @pytest.mark.parametrize("stopped", PHASES[1:])
 def test_a_stopped_schedule_ends_like_one_that_was_not(make, whole, stopped):
     schedule, updates = whole
@@ -140,7 +138,7 @@ def written(monkeypatch):
     monkeypatch.setattr("tfdistil.distill.phase_state.SHARE", math.inf)
 
 
-@pytest.mark.parametrize("stopped", FIRST_OR_LONG)
+@pytest.mark.parametrize("stopped", others_long(PHASES, PHASES[:1]))
 def test_a_stopped_phase_continues_where_it_was(make, whole, written, stopped):
     """Twice in the same phase; the history is that of a whole run to the byte."""
     schedule, updates = whole
@@ -444,7 +442,7 @@ def rows_drawn(schedule, monkeypatch, **options) -> dict[str, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("signals", [pytest.param("cached", marks=pytest.mark.long), "live"])
+@pytest.mark.parametrize("signals", others_long(["cached", "live"], ["live"]))
 def test_texts_with_entities_come_more_often(make, monkeypatch, task, sets, signals):
     """Of transfer, as the teacher sees it; each text of train still comes once in a pass."""
     said = []
@@ -532,7 +530,7 @@ BOTH = [
 ]
 
 
-@pytest.mark.parametrize("head", ["labels", pytest.param("logits", marks=pytest.mark.long)])
+@pytest.mark.parametrize("head", others_long(["labels", "logits"], ["labels"]))
 def test_the_order_of_terms_changes_nothing(make, make_bilstm, head):
     """Not the head that the dev metric is read off either."""
     ended = []
@@ -549,9 +547,7 @@ def test_the_order_of_terms_changes_nothing(make, make_bilstm, head):
     assert ended[0][1] == ended[1][1]
 
 
-@pytest.mark.parametrize(
-    "head", ["exported", *(pytest.param(h, marks=pytest.mark.long) for h in ("labels", "logits"))]
-)
+@pytest.mark.parametrize("head", others_long(["labels", "logits", "exported"], ["exported"]))
 def test_a_phase_is_scored_by_the_same_head(make, make_bilstm, head):
     """Also where a loss decides, and not at all where no head is named."""
     student = make_bilstm(heads=("labels", "logits"), projection=8)

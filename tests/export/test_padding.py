@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.export.conftest import fit
+from tests.others_long import others_long
 from tfdistil.data.example import Example
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
@@ -82,7 +83,7 @@ def make(kind: str, task: Classes, train: list[Example]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "kind", [pytest.param("pqrnn", marks=pytest.mark.long), "quantized", "transformer"]
+    "kind", others_long(["pqrnn", "quantized", "transformer"], ["quantized", "transformer"])
 )
 def test_short_texts_after_calibration_on_documents(kind, tmp_path):
     train = [*texts(1, 300, 1, 6), *texts(2, 100, 12, 15)]

@@ -12,6 +12,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 
 from tests.export.conftest import Trained, document, fit, sentence
+from tests.others_long import others_long
 from tfdistil.crf.constraints import NO_TAG
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
@@ -37,7 +38,7 @@ STUDENTS = {
 }
 
 
-@pytest.fixture(scope="module", params=["bilstm", pytest.param("pqrnn", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=others_long(STUDENTS, ["bilstm"]))
 def crf(request, trained) -> Trained:
     """Of the trained one all but the student, which has a CRF with an opinion on its slots."""
     arguments, featurizer = STUDENTS[request.param], trained.featurizer

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz.campaign import counted, failures, run_cases, sample
 from tests.fuzz.recipes import specials, write_cases
 
-TOTAL, SHORT = 540, 20
+TOTAL, SHORT = 540, 40
 
 
 @pytest.mark.slow

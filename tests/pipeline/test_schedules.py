@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from tests.others_long import others_long
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.distill.evaluate import Predictor
@@ -90,10 +91,7 @@ def moved(before: dict[str, list[np.ndarray]], after: dict[str, list[np.ndarray]
     return {n for n, both in pairs.items() if any((one != two).any() for one, two in both)}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[] if n in FIRST else pytest.mark.long) for n in PHASES],
-)
+@pytest.mark.parametrize("name", others_long(PHASES, FIRST))
 def test_a_schedule_trains_its_student(name, teacher, tmp_path):
     work = open_tiny(tmp_path, name)
     trained, own = model_step("teacher"), model_step("student")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.others_long import others_long
 from tfdistil.encoders import load_encoder
 from tfdistil.runs.run_metrics import Metrics
 
@@ -68,9 +69,7 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in FIRST else pytest.mark.long) for n in SYSTEMS]
-)
+@pytest.mark.parametrize("name", others_long(SYSTEMS, FIRST))
 def test_a_system_is_a_recipe(name, tmp_path):
     middle, delivered = SYSTEMS[name]
     out, log = tmp_path / "run", tmp_path / "log"

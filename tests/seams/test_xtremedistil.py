@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 
+from tests.others_long import others_long
 from tfdistil.distill.schedule import Schedule
 from tfdistil.tasks import Tags
 
@@ -169,9 +170,7 @@ def test_d2_weighs_three_losses_on_two_streams(recipe, models, sets, task, tmp_p
     assert watch.moved("joint") == set(GROUPS)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == "D4.2" else pytest.mark.long) for n in SCHEDULES]
-)
+@pytest.mark.parametrize("name", others_long(SCHEDULES, ["D4.2"]))
 def test_stages_follow_one_another(name, recipe, models, sets, task, tmp_path, curves, watch):
     stages = recipe(MODELS, SCHEDULES[name]).distill
     first = loss_of("representation", models, sets["transfer_held_out"], task)

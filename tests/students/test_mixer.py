@@ -9,6 +9,7 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 from tests.int8_drift import int8_drift
+from tests.others_long import others_long
 from tests.students.hashed import TASKS, assert_a_few_steps_lower_the_loss, batch
 from tfdistil.exporting.convert import Entry, convert
 from tfdistil.exporting.inspect import inspect_model
@@ -17,7 +18,7 @@ from tfdistil.students.mixing import CentredNorm, TokenMixing
 
 SMALL = {"features": 32, "hidden_dim": 12, "bottleneck": 16, "max_positions": 12}
 of_each_task = pytest.mark.parametrize(  # intents and slots have what the others have
-    "task", [pytest.param(t, marks=() if t == "intent_slots" else pytest.mark.long) for t in TASKS]
+    "task", others_long(TASKS, ["intent_slots"])
 )
 
 

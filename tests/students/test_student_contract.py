@@ -11,6 +11,7 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 from tests.int8_drift import int8_drift
+from tests.others_long import others_long
 from tests.students.training import fifteen_steps
 from tfdistil.exporting.convert import Entry, convert
 from tfdistil.exporting.inspect import inspect_model
@@ -366,13 +367,7 @@ own, and 0.06 and 0.03 once they are seen."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in FIRST_OF_KIND.values() else pytest.mark.long)
-        for name in MAKERS
-    ],
-)
+@pytest.mark.parametrize("name", others_long(MAKERS, FIRST_OF_KIND.values()))
 def test_int8_calibrated_without_padding_leaves_padding_out(name):
     """Documents fill every window; a mask must not depend on having been seen."""
     model, time = make(name, "intent_slots"), 12
