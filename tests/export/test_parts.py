@@ -46,6 +46,17 @@ def test_hashes_beside_pieces():
     assert HASHES - 20 <= found["hashes"] <= HASHES + 1024  # and the table of what two bits say
 
 
+def test_words_and_hashes_beside_pieces():
+    """Of one input: bytes of it find a word, and all of them are its hashes."""
+    found = parts("piece_qrnn-words", "int8")
+    assert found["pieces"] == VOCABULARY * 6
+    assert HASHES - 20 <= found["hashes"] <= HASHES + 1024
+    rows = 256 * (2 + 2)  # a check of two bytes and two codes
+    books = 2 * 256 * 2 + 2
+    assert found["words"] == rows + books
+    assert parts("piece_qrnn-hashes", "int8").keys() == found.keys() - {"words"}
+
+
 def test_hashes_alone():
     found = parts("pqrnn", "int8")
     assert "pieces" not in found

@@ -19,6 +19,7 @@ from tfdistil.models.checks import check_tables
 from tfdistil.models.graph import Models
 from tfdistil.models.inputs import READS
 from tfdistil.models.record import ModelRecord, copy_of, load_model, save_model
+from tfdistil.models.word_tables import states_of_words
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.models import EncoderSpec
 from tfdistil.students import STUDENTS
@@ -266,6 +267,94 @@ def test_students_read_shapes_of_words(corpus, teacher, tmp_path, keys):
     for row, scores in zip(rows, batched, strict=True):
         alone = student.model({name: array[None] for name, array in row.items()})["labels/tags"]
         np.testing.assert_allclose(scores[: alone.shape[1]], alone[0], atol=1e-5)
+
+
+WORDS = "words: {rows: 256, dim: 4, codes: 2}"
+SMALL = "kind: bilstm, hidden_dim: 4, embedding: {dim: 4}"
+FOUND_BY_HASH = f"{WORDS}, hashing: {{families: {{affix8: 8, murmur: 32}}}}"
+
+
+@pytest.mark.parametrize("hashed", ["", ", hashed_dim: 5"])
+def test_a_table_of_words_begins_as_what_the_teacher_says_of_them(
+    corpus, teacher, make, tmp_path, hashed
+):
+    student = make("{dim: 4}", f", {FOUND_BY_HASH}{hashed}")
+    read = (*corpus.train, *corpus.transfer, *corpus.augmented)
+    counts = Counter(word for example in read for word in example.words)
+    # In lower case, as they are hashed, words are fewer; all of so few have found a row.
+    assert 100 < student.facts["words_with_vectors"] <= len(counts)
+    states = states_of_words(teacher, sorted(counts))
+    for at, word in enumerate(sorted(counts)[:5]):
+        window = teacher.featurizer.encode([word])[0]
+        signals = teacher.model({name: array[None] for name, array in window.inputs.items()})
+        np.testing.assert_allclose(
+            states[at], np.asarray(signals["hidden"])[0, window.tokens].mean(axis=0), atol=1e-5
+        )
+
+    save_model(student, corpus.task, tmp_path / "saved")
+    loaded = load_model(tmp_path / "saved")
+    word = counts.most_common(1)[0][0]
+    row = student.featurizer.encode([word, "unheard-of-word"])[0]
+    inputs = {name: array[None] for name, array in row.inputs.items()}
+    vectors = np.asarray(loaded.model.word_vectors(inputs["fingerprint"]))[0, row.tokens]
+    assert np.abs(vectors[0]).max() > 0
+    np.testing.assert_array_equal(vectors[1], np.zeros(4))
+    np.testing.assert_array_equal(
+        loaded.model(inputs)["labels/tags"], student.model(inputs)["labels/tags"]
+    )
+
+
+def test_words_of_a_file_fill_the_rows_that_the_text_leaves(make, tmp_path):
+    lines = [f"w{n} {n % 7} {n % 5} 1 {n % 3}" for n in range(40)]
+    (tmp_path / "words.vec").write_text("\n".join([*lines, "the 1 2 3 4"]), "utf-8")
+    words = FOUND_BY_HASH.replace("{rows", "{init: vectors, vectors: words.vec, rows")
+    student = make("{dim: 4}", f", {words}")
+    assert student.facts["words_with_vectors"] == 41  # in 256 rows
+    inputs = student.featurizer.encode(["w3", "the", "w40"])[0]
+    vectors = student.model.word_vectors(inputs.inputs["fingerprint"][None])
+    known = np.abs(np.asarray(vectors)[0, inputs.tokens]).max(axis=-1) > 0
+    assert list(known[inputs.starts]) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("student", "text"),
+    [
+        (f"kind: pqrnn, {WORDS}", "words is of students that read word pieces"),
+        (
+            f"{SMALL}, {WORDS}, hashing: {{families: {{affix8: 8, murmur: 28}}}}",
+            "32 features or more of the hash family 'murmur'; .* has affix8: 8, murmur: 28",
+        ),
+        (f"{SMALL}, {FOUND_BY_HASH.replace('dim: 4', 'dim: 10')}", "dimension 10 is outside"),
+        ("kind: bilstm, words: {rows: 300}", "rows is a power of two, 256 to 65,536; got 300"),
+        ("kind: bilstm, words: {rows: 128}", "greater than or equal to 256"),
+        ("kind: bilstm, words: {codes: 7}", "codes 7 do not divide the 128 columns of dim"),
+        ("kind: bilstm, words: {init: vectors}", "init: vectors and vectors: FILE go together"),
+    ],
+)
+def test_tables_of_words_that_cannot_be_are_refused(corpus, teacher, tmp_path, student, text):
+    def made():
+        spec = recipe(f"{{{student}}}")
+        return Models(spec, corpus, tmp_path, made={"teacher": teacher})["student"]
+
+    with pytest.raises(RecipeError, match=text):
+        made()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("dim: 10, codes: 2", "words.dim is 10, but the vectors have 8 columns"),
+        ("dim: 4, codes: 2, init: vectors, vectors: narrow.vec", "the vectors have 3 columns"),
+    ],
+)
+def test_narrow_vectors_of_words_are_refused_before_a_teacher_is_trained(
+    corpus, teacher, tmp_path, words, text
+):
+    (tmp_path / "narrow.vec").write_text("the 1 2 3\n", "utf-8")
+    keys = FOUND_BY_HASH.replace("dim: 4, codes: 2", words)
+    spec = recipe(f"{{kind: bilstm, hidden_dim: 4, embedding: {{dim: 4}}, {keys}}}")
+    with pytest.raises(RecipeError, match=f"models.student: .*{text}"):
+        check_tables(spec, {"teacher": teacher}, corpus, tmp_path)
 
 
 def test_vectors_and_their_file_go_together():

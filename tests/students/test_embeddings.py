@@ -137,6 +137,7 @@ def test_reads_fasttext_and_glove(tmp_path):
 def test_keeps_the_wanted_words_alone(tmp_path):
     (tmp_path / "a.vec").write_text("the 1 2\nsun x 2\nin 3 4\n", "utf-8")
     assert list(read_vectors(tmp_path / "a.vec", {"in", "rain"})) == ["in"]
+    assert list(read_vectors(tmp_path / "a.vec", {"in"}, first=1)) == ["the", "in"]
     with pytest.raises(DataError, match=r"a\.vec:2: 'x' is no number"):
         read_vectors(tmp_path / "a.vec", {"sun"})
 

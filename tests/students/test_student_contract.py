@@ -16,6 +16,7 @@ from tests.students.training import fifteen_steps
 from tfdistil.exporting.convert import Entry, convert
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.students import STUDENTS, build_student
+from tfdistil.students.word_vectors import KEY_BYTES
 from tfdistil.text.pretrained import bert_tokenizer
 from tfdistil.text.subwords import SubwordFeaturizer
 
@@ -121,7 +122,12 @@ MAKERS |= {
     f"{kind}-hashes": MAKERS[kind] | {"hashed_dim": 5, "features": 32}
     for kind in ("bilstm", "piece_mixer", "piece_qrnn", "transformer")
 }
-
+MAKERS |= {
+    f"{kind}-words": MAKERS[f"{kind}-hashes"] | {"words": {"rows": 256, "dim": 4, "codes": 2}}
+    for kind in ("bilstm", "piece_mixer", "piece_qrnn", "transformer")
+}
+WORDS = np.random.default_rng(9).integers(0, 256, (12, 8)).astype(np.uint8)
+"""Fingerprints, of which a table of words has the first half."""
 
 READ_PIECES = [name for name, maker in MAKERS.items() if STUDENTS[maker["kind"]].reads == "pieces"]
 
@@ -131,7 +137,12 @@ def make(name: str, task: str, seed: int = 1):
     maker = {key: v for key, v in MAKERS[name].items() if key != "intent_condition"}
     if task == "intent_slots" and "intent_condition" in MAKERS[name]:
         maker["intent_condition"] = True  # other tasks have no intent that words could depend on
-    return build_student(outputs=TASKS[task], seed=seed, **vocabulary, **maker)
+    model = build_student(outputs=TASKS[task], seed=seed, **vocabulary, **maker)
+    if "words" in maker:
+        keys = WORDS[: len(WORDS) // 2, :KEY_BYTES]
+        vectors = np.random.default_rng(seed).normal(size=(len(keys), maker["words"]["dim"]))
+        assert model.word_vectors.assign(keys, vectors.astype(np.float32)) == len(keys)
+    return model
 
 
 def batch(name, lengths, time, seed=0):
@@ -144,6 +155,8 @@ def batch(name, lengths, time, seed=0):
     if "features" in MAKERS[name]:
         size = (*mask.shape, MAKERS[name]["features"] // 4)
         bytes_ = rng.integers(0, 256, size).astype(np.uint8)
+        if "words" in MAKERS[name]:
+            bytes_ = WORDS[rng.integers(0, len(WORDS), mask.shape)]
         inputs["fingerprint"] = bytes_ * mask[..., None].astype(np.uint8)
     return inputs
 

@@ -15,6 +15,7 @@ from tfdistil.models.graph import Models
 from tfdistil.models.inputs import check_pieces, check_table
 from tfdistil.models.origins import checked_heads, hashed_arguments, resolved
 from tfdistil.models.record import ModelRecord
+from tfdistil.models.word_tables import check_words
 from tfdistil.printable import listed
 from tfdistil.recipe.recipe import Recipe
 from tfdistil.recipe.schema.models import EmbeddingSpec, EncoderSpec, ScratchSpec, StudentSpec
@@ -80,7 +81,10 @@ def check_tables(
             _, width = np.shape(encoder.model.word_embeddings)
             try:
                 check_pieces(spec, encoder.featurizer.subwords, corpus)
-                check_table(resolved(spec, base).embedding, width)
+                found = resolved(spec, base)
+                check_table(found.embedding, width)
+                if found.words is not None:
+                    check_words(found.words, encoder.model.config.hidden_dim)
             except ValueError as error:
                 raise RecipeError(f"models.{name}: {error}") from None
 
@@ -131,4 +135,7 @@ def _plain(spec: StudentSpec) -> StudentSpec:
     quick: dict[str, Any] = {"tokenizer": None, "prune_vocabulary": False}
     if spec.kind in STUDENTS and STUDENTS[spec.kind].reads == "pieces":
         quick["embedding"] = EmbeddingSpec(dim=spec.embedding.dim, init="random")
+    if spec.words is not None:
+        plain = {"init": "random", "vectors": None, "rows": 256}
+        quick["words"] = spec.words.model_copy(update=plain)
     return spec.model_copy(update=quick)

@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from tfdistil.corpus.loading import Corpus
 from tfdistil.data.example import Example
 from tfdistil.errors import RecipeError
+from tfdistil.models.word_tables import WordTable, word_arguments, word_table
 from tfdistil.recipe.schema.models import EmbeddingSpec, HashingSpec, StudentSpec
 from tfdistil.students.embeddings import (
     MARKS,
@@ -58,12 +59,14 @@ class StudentInputs:
         featurizer: makes its inputs.
         arguments: what its constructor has to know of them.
         table: word embeddings to begin with, ``[V, E]``; None for random ones, or none at all.
+        words: what a table of whole words begins with, where there is one.
         facts: counts worth reporting.
     """
 
     featurizer: Featurizer
     arguments: dict[str, Any]
     table: np.ndarray | None = None
+    words: WordTable | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -126,13 +129,19 @@ def piece_inputs(
     if overlap is not None:
         facts["pieces_with_vectors"] = overlap
     arguments = {"vocabulary": len(vectors), "embedding": spec.embedding.dim}
-    if spec.options.get(HASHED) is None:
+    if spec.options.get(HASHED) is None and spec.words is None:
         if HASHED not in spec.options and spec.hashing != HashingSpec():
-            raise ValueError(f"hashing needs {HASHED}, without which no hashes are read")
-        return StudentInputs(own_featurizer, arguments, table, facts)
+            raise ValueError(f"hashing needs {HASHED} or words, without which no hashes are read")
+        return StudentInputs(own_featurizer, arguments, table, facts=facts)
     projection = projection_of(spec.hashing)
     both = HashedSubwordFeaturizer(own_featurizer, projection)
-    return StudentInputs(both, arguments | features_of(projection), table, facts)
+    hashed = features_of(projection)
+    if spec.words is None:
+        return StudentInputs(both, arguments | hashed, table, facts=facts)
+    hashed["words"] = word_arguments(spec.words, projection)
+    counts = Counter(chain.from_iterable(sentences(*read)))
+    known = word_table(spec.words, projection, counts, encoder())
+    return StudentInputs(both, arguments | hashed, table, known, facts)
 
 
 def _pruned(
@@ -228,6 +237,7 @@ def projection_inputs(
     """Hashed words: nothing but the words themselves decides about the inputs."""
     del encoder, word_vectors, corpus, seed
     given = spec.drops_pieces or ("embedding" if spec.embedding != EmbeddingSpec() else None)
+    given = given or ("words" if spec.words else None)
     if given:
         raise ValueError(f"{given} is of students that read word pieces")
     projection = projection_of(spec.hashing)

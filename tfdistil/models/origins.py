@@ -232,7 +232,10 @@ def _student(spec: StudentSpec, models: Models) -> ModelRecord:
         )
     if inputs.table is not None:
         model.set_embedding(inputs.table)
-    return ModelRecord(model, inputs.featurizer, arguments, inputs.facts)
+    facts = dict(inputs.facts)
+    if inputs.words is not None:
+        facts["words_with_vectors"] = model.word_vectors.assign(*inputs.words)
+    return ModelRecord(model, inputs.featurizer, arguments, facts)
 
 
 def _encoder_of(spec: StudentSpec, models: Models) -> ModelRecord:
@@ -279,12 +282,13 @@ def _check_options(spec: StudentSpec) -> None:
 
 
 def resolved(spec: StudentSpec, base: Path) -> StudentSpec:
-    """The same with the path of its file of vectors relative to the working directory."""
-    if spec.embedding.vectors is None:
-        return spec
-    file = str(base / spec.embedding.vectors)
-    embedding = spec.embedding.model_copy(update={"vectors": file})
-    return spec.model_copy(update={"embedding": embedding})
+    """The same with the paths of its files of vectors relative to the working directory."""
+    files = {
+        key: part.model_copy(update={"vectors": str(base / part.vectors)})
+        for key, part in (("embedding", spec.embedding), ("words", spec.words))
+        if part is not None and part.vectors is not None
+    }
+    return spec.model_copy(update=files)
 
 
 def from_model(name: str, spec: DerivedSpec, models: Models) -> ModelRecord:

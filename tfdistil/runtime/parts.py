@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from tfdistil.errors import ModelFileError
 from tfdistil.runtime.tflite import ELEMENT_BITS, Model, Subgraph, Tensor
 
+_CUTS = frozenset({"SLICE", "STRIDED_SLICE"})
+
+
+class _Reader(NamedTuple):
+    """What is read from an input.
+
+    Attributes:
+        input: of the graph.
+        ends: operators that end the reading.
+        cut: whether it begins with some bytes of the input, and not with all.
+    """
+
+    input: str
+    ends: frozenset[str]
+    cut: bool = False
+
+
 READERS = {
-    "input_ids": ("pieces", {"GATHER"}),
-    "fingerprint": ("hashes", {"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"}),
+    "pieces": _Reader("input_ids", frozenset({"GATHER"})),
+    "words": _Reader("fingerprint", frozenset({"GATHER"}), cut=True),
+    "hashes": _Reader("fingerprint", frozenset({"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"})),
 }
-"""Inputs of the graph to what is read from them, and the operators that end its reading."""
 
 
 def part_bytes(model: Model, size: int) -> dict[str, int]:
@@ -23,9 +41,10 @@ def part_bytes(model: Model, size: int) -> dict[str, int]:
 
     Returns:
         ``pieces``: the table of word pieces, with the codes and codebooks that stand for one;
-        ``hashes``: the first product of the hashes of words, with the table that makes them
-        numbers; both where there are such inputs. ``body``: all other constants, heads among
-        them. ``operators``: what is no constant. They sum up to ``size``.
+        ``words``: that of whole words, which are found by their hashes; ``hashes``: the first
+        product of these, with the table that makes them numbers; each where it is read.
+        ``body``: all other constants, heads among them. ``operators``: what is no constant. They
+        sum up to ``size``.
 
     Raises:
         ModelFileError: constants that overlap, so that together they are larger than the file.
@@ -40,16 +59,17 @@ def part_bytes(model: Model, size: int) -> dict[str, int]:
     for signature in model.signatures[:1]:  # constants are shared
         graph = model.subgraphs[signature.subgraph]
         inputs = dict(signature.inputs)
-        for name, (part, ends) in READERS.items():
-            if name in inputs:
-                met = _first_weights(graph, inputs[name], ends, sizes)
-                parts[part] = sum(sizes.pop(buffer) for buffer in met)
+        for part, reader in READERS.items():
+            if reader.input in inputs:
+                met = _first_weights(graph, inputs[reader.input], reader, sizes)
+                if met:
+                    parts[part] = sum(sizes.pop(buffer) for buffer in met)
     body = sum(sizes.values())
     return parts | {"body": body, "operators": size - body - sum(parts.values())}
 
 
 def _first_weights(
-    graph: Subgraph, start: int, ends: Collection[str], sizes: Mapping[int, int]
+    graph: Subgraph, start: int, reader: _Reader, sizes: Mapping[int, int]
 ) -> set[int]:
     """Buffers of the weights on the way from an input to the first operators of those names.
 
@@ -65,10 +85,12 @@ def _first_weights(
         read = [weights[i] for i in operator.inputs if i in weights]
         if operator.name == "DEQUANTIZE" and read:  # what float16 keeps
             weights |= dict.fromkeys(operator.outputs, read[0])
+        elif start in operator.inputs and (operator.name in _CUTS) != reader.cut:
+            continue  # another reader's
         elif reached & {*operator.inputs}:
             met |= {*read}
             for i in operator.outputs:
-                if operator.name not in ends or _holds_ids(graph.tensors[i]):
+                if operator.name not in reader.ends or _holds_ids(graph.tensors[i]):
                     reached.add(i)
     return met
 

@@ -39,6 +39,7 @@ GIVEN = frozenset(
         "embedding",
         "features",
         "ternary_map",
+        "words",
         "outputs",
         "heads",
         "projection",

@@ -41,8 +41,8 @@ class BiLSTMStudent(PieceStudent):
         head_input: what the heads read: ``hidden`` or ``projection``.
         intent_condition: whether labels of words depend on the intent, see
             `tfdistil.students.base.Student`.
-        hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
-            `tfdistil.students.pieces.PieceStudent`.
+        hashed_dim, features, ternary_map, words: hashes and vectors of words beside the embeddings,
+            see `tfdistil.students.pieces.PieceStudent`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
@@ -75,6 +75,7 @@ class BiLSTMStudent(PieceStudent):
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
+        words: Mapping[str, int] | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -92,6 +93,7 @@ class BiLSTMStudent(PieceStudent):
             hashed_dim,
             features,
             ternary_map,
+            words,
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
@@ -112,20 +114,19 @@ class BiLSTMStudent(PieceStudent):
 
     def _build_body(self) -> int:
         self.embedding.build((None, None))
-        if self.hashed_words is not None:
-            self.hashed_words.build()
+        self._build_readers()
         self.encoder.build((None, None, self.read_width))
         return 2 * self.hidden_dim
 
     def _read(
-        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+        self, ids: Any, beside: list[Any], mask: Any, training: bool | None, exporting: bool
     ) -> dict[str, Any]:
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         embedding = self.embedding(ids)
-        if exporting and hashed is not None:
-            read = [embedding, ops.cast(hashed, embedding.dtype)]
+        if exporting:
+            read = [embedding, *(ops.cast(one, embedding.dtype) for one in beside)]
         else:
-            read = self.embedding_dropout(self._beside(embedding, hashed), training=training)
+            read = self.embedding_dropout(self._beside(embedding, beside), training=training)
         # What a device runs is unrolled whatever the length.
         hidden, sentence = self.encoder(read, lengths, unroll=True if exporting else None)
         return {"embedding": embedding, "hidden": hidden, "sentence": sentence}
@@ -133,7 +134,7 @@ class BiLSTMStudent(PieceStudent):
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``encoder``, with what reads hashes, and ``embedding``."""
         encoder = self.encoder.weights + self._hashed_weights()
-        return [("encoder", encoder), ("embedding", self.embedding.weights)]
+        return [("encoder", encoder), ("embedding", self._tables(self.embedding))]
 
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor, as plain data."""

@@ -21,10 +21,11 @@ _INPUTS = ("input_ids", "attention_mask", "fingerprint")
 
 
 class BottleneckStudent(PieceStudent):
-    """``W e + V h + b`` of a piece's embedding e and its word's hashes h, and a body that reads it.
+    """``W e + V h + U v + b`` of a piece and its word, and a body that reads it.
 
-    Each has a product of its own, so that in int8 each keeps its own scale. Texts are read by a
-    learned attention, as by a pQRNN.
+    The embedding e is the piece's, the hashes h and the vector v are its word's. Each has a product
+    of its own, so that in int8 each keeps its own scale. Texts are read by a learned attention, as
+    by a pQRNN.
 
     A subclass makes the layers of its body, calls `_add_top`, then `build`; and it defines
     `_build_layers`, `_encode`, `encoder_layers` and, if it has noise of its own, `_noise`.
@@ -38,7 +39,7 @@ class BottleneckStudent(PieceStudent):
         embedding_codes: bytes for a word piece, see `PieceStudent._add_table`.
         outputs, heads, dropout, projection, projection_activation, head_input,
             intent_condition, seed: as of `tfdistil.students.base.Student`.
-        hashed_dim, features, ternary_map: as of `PieceStudent`.
+        hashed_dim, features, ternary_map, words: as of `PieceStudent`.
 
     Raises:
         ValueError: no sizes, or what `PieceStudent` raises.
@@ -74,6 +75,7 @@ class BottleneckStudent(PieceStudent):
         hashed_dim: int | None,
         features: int | None,
         ternary_map: str,
+        words: Mapping[str, int] | None,
         seed: int | None,
         **kwargs: Any,
     ):
@@ -91,20 +93,31 @@ class BottleneckStudent(PieceStudent):
             hashed_dim,
             features,
             ternary_map,
+            words,
             **kwargs,
         )
         check_sizes(bottleneck=bottleneck)
         self._add_table(embedding_codes, embedding_dropout)
         self.bottleneck = Linear(bottleneck, window=window, seed=self._seed(2), name="bottleneck")
-        self.hashed_bottleneck = (
+        self.hashed_bottleneck, self.words_bottleneck = (
             None
-            if self.hashed_words is None
-            else Linear(bottleneck, bias=False, seed=self._seed(3), name="hashed_bottleneck")
+            if reader is None
+            else Linear(bottleneck, bias=False, seed=self._seed(part), name=name)
+            for reader, part, name in (
+                (self.hashed_words, 3, "hashed_bottleneck"),
+                (self.word_vectors, 5, "words_bottleneck"),
+            )
         )
         levels = [spec.level for spec in self.outputs_spec.values()]
         self.attention = (
             AttentionPooling(seed=self._seed(4), name="attention") if "sequence" in levels else None
         )
+
+    @property
+    def _reader_bottlenecks(self) -> list[Linear]:
+        """The products of what is read of words."""
+        products = (self.hashed_bottleneck, self.words_bottleneck)
+        return [product for product in products if product is not None]
 
     def _build_layers(self, width: int) -> int:
         """Create the body's weights, for inputs of ``width``; returns that of ``hidden``."""
@@ -140,16 +153,15 @@ class BottleneckStudent(PieceStudent):
     def _build_body(self) -> int:
         self.embedding.build((None, None))
         self.bottleneck.build((None, None, self.embedding_width))
-        if self.hashed_words is not None and self.hashed_bottleneck is not None:
-            self.hashed_words.build()
-            self.hashed_bottleneck.build((None, None, self.hashed_dim))
+        for width, linear in zip(self._build_readers(), self._reader_bottlenecks, strict=True):
+            linear.build((None, None, width))
         width = self._build_layers(self.bottleneck.units)
         if self.attention is not None:
             self.attention.build((None, None, width))
         return width
 
     def _read(
-        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+        self, ids: Any, beside: list[Any], mask: Any, training: bool | None, exporting: bool
     ) -> dict[str, Any]:
         mask = ops.cast(mask, "int32")
         real = gather(np.array([[0], [1]], np.float32), mask)
@@ -157,8 +169,8 @@ class BottleneckStudent(PieceStudent):
         # The last piece's neighbour is nobody, whatever padding holds.
         read = embedding * real if self.bottleneck.window else embedding
         x = self.bottleneck(self.embedding_dropout(read, training=training))
-        if hashed is not None and self.hashed_bottleneck is not None:
-            x = x + self.hashed_bottleneck(self.embedding_dropout(hashed, training=training))
+        for one, linear in zip(beside, self._reader_bottlenecks, strict=True):
+            x = x + linear(self.embedding_dropout(one, training=training))
         hidden = self._encode(x * real, real, training, exporting)
         signals = {"embedding": embedding, "hidden": hidden}
         if self.attention is not None:
@@ -167,12 +179,13 @@ class BottleneckStudent(PieceStudent):
 
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``encoder``, all between the table and the heads, and ``embedding``."""
-        reading = [self.bottleneck, self.hashed_bottleneck, self.attention]
-        layers = [*self.encoder_layers(), *(layer for layer in reading if layer is not None)]
+        reading = [self.bottleneck, *self._reader_bottlenecks]
+        pooling = [] if self.attention is None else [self.attention]
+        layers = [*self.encoder_layers(), *reading, *pooling]
         encoder = [weight for layer in layers for weight in layer.weights]
         return [
             ("encoder", encoder + self._hashed_weights()),
-            ("embedding", self.embedding.weights),
+            ("embedding", self._tables(self.embedding)),
         ]
 
     def recalibrate(self, batches: Iterable[Mapping[str, Any]]) -> None:

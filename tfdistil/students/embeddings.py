@@ -117,7 +117,9 @@ def rotation(dim: int) -> np.ndarray:
     return q * np.sign(np.diag(r))
 
 
-def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dict[str, np.ndarray]:
+def read_vectors(
+    path: str | Path, wanted: Collection[str] | None = None, first: int = 0
+) -> dict[str, np.ndarray]:
     """Word vectors in the text format of fastText and GloVe: a word and its numbers on each line.
 
     A first line of two integers (words, width) is optional. Words may hold spaces, as some of
@@ -127,9 +129,10 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
         path: a ``.vec`` or ``.txt`` file in UTF-8, unpacked.
         wanted: keep these words alone; of other lines only the number of fields is looked at, so
             that a file of millions of words needs little time and memory. None: all.
+        first: keep as many of the first lines, too; such files have frequent words first.
 
     Returns:
-        Word to float32 ``[dim]``.
+        Word to float32 ``[dim]``, in the order of the file.
 
     Raises:
         DataError: no such file, no words, or a broken line; with file and line.
@@ -150,7 +153,8 @@ def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dic
                 dim = dim or len(fields) - 1
                 word = _word(fields, dim, path, number)
                 count += 1
-                if (wanted is None or word in wanted) and word not in vectors:
+                asked = wanted is None or word in wanted or count <= first
+                if asked and word not in vectors:
                     vectors[word] = _vector(fields[-dim:], path, number)
     except OSError as error:
         raise DataError(f"cannot be opened: {error.strerror}", path) from None

@@ -30,7 +30,7 @@ class PieceMixerStudent(BottleneckStudent):
         window: neighbours on each side whose embeddings a position reads too.
         max_positions: pieces of the longest row; longer texts are cut into windows.
         heads, dropout, embedding_dropout, embedding_codes, projection, projection_activation,
-            head_input, intent_condition, hashed_dim, features, ternary_map, seed: as of
+            head_input, intent_condition, hashed_dim, features, ternary_map, words, seed: as of
             `BottleneckStudent`.
 
     Raises:
@@ -61,6 +61,7 @@ class PieceMixerStudent(BottleneckStudent):
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
+        words: Mapping[str, int] | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -84,6 +85,7 @@ class PieceMixerStudent(BottleneckStudent):
             hashed_dim,
             features,
             ternary_map,
+            words,
             seed,
             **kwargs,
         )

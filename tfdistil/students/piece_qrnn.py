@@ -30,7 +30,7 @@ class PieceQrnnStudent(BottleneckStudent):
         pooling: of the QRNNs, see `tfdistil.students.qrnn.BiQRNN`.
         zoneout: probability that a state stays as it was; layer l has ``zoneout ** l``.
         heads, dropout, embedding_dropout, embedding_codes, projection, projection_activation,
-            head_input, intent_condition, hashed_dim, features, ternary_map, seed: as of
+            head_input, intent_condition, hashed_dim, features, ternary_map, words, seed: as of
             `BottleneckStudent`.
 
     Raises:
@@ -61,6 +61,7 @@ class PieceQrnnStudent(BottleneckStudent):
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
+        words: Mapping[str, int] | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -81,6 +82,7 @@ class PieceQrnnStudent(BottleneckStudent):
             hashed_dim,
             features,
             ternary_map,
+            words,
             seed,
             **kwargs,
         )

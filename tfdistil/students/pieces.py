@@ -1,4 +1,4 @@
-"""What students that read word pieces have in common: a table of embeddings, hashes beside it."""
+"""What students of word pieces have in common: a table of embeddings, and words beside it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from tfdistil.encoders.hashed_words import HashedWords
 from tfdistil.heads.spec import Level
 from tfdistil.students.base import Student
 from tfdistil.students.product_embedding import ProductEmbedding
+from tfdistil.students.word_vectors import WordVectors
 
 MOST_ROWS = 10**7
 """Of an embedding table."""
-_SEED_OF_HASHES = 5000
+_SEED_OF_HASHES, _SEED_OF_WORDS = 5000, 6000
 """Far from those of the parts of any student."""
 
 
@@ -31,8 +32,9 @@ class PieceStudent(Student):
         embedding: E, its width.
         hashed_dim: width of the hashed features of a piece's word, which stand behind its
             embedding; None: pieces alone.
-        features: N, of `HashedWords`; where there is ``hashed_dim``, and only there.
+        features: N, of `HashedWords`; where there is ``hashed_dim`` or ``words``, and only there.
         ternary_map: of `HashedWords`.
+        words: arguments of `WordVectors`, whose vectors of words stand behind both; None: none.
         outputs, heads, dropout, projection, projection_activation, head_input,
             intent_condition, seed: as of `Student`.
 
@@ -58,6 +60,7 @@ class PieceStudent(Student):
         hashed_dim: int | None,
         features: int | None,
         ternary_map: str,
+        words: Mapping[str, int] | None,
         **kwargs: Any,
     ):
         check_sizes(MOST_ROWS, vocabulary=vocabulary)
@@ -74,10 +77,12 @@ class PieceStudent(Student):
             **kwargs,
         )
         self.vocabulary, self.embedding_width = vocabulary, embedding
-        if (hashed_dim is None) != (features is None):
+        if words is None and (hashed_dim is None) != (features is None):
             raise ValueError(
                 f"hashed_dim and features go together; got {hashed_dim} and {features}"
             )
+        if words is not None and features is None:
+            raise ValueError("words are found by features of their hashes; got features None")
         self.hashed_dim, self.features, self.ternary_map = hashed_dim, features, ternary_map
         self.hashed_words = (
             None
@@ -92,10 +97,39 @@ class PieceStudent(Student):
             )
         )
 
+        self.words = None if words is None else dict(words)
+        self.word_vectors = (
+            None
+            if words is None
+            else WordVectors(
+                **words,
+                seed=self._seed(_SEED_OF_WORDS),
+                dtype=self.dtype_policy,
+                name="word_vectors",
+            )
+        )
+
+    @property
+    def _readers(self) -> list[tuple[keras.layers.Layer, int]]:
+        """What reads the fingerprint of a piece's word, and how wide each is."""
+        hashes, vectors = self.hashed_words, self.word_vectors
+        readers: list[tuple[keras.layers.Layer, int]] = []
+        if hashes is not None:
+            readers.append((hashes, hashes.units))
+        if vectors is not None:
+            readers.append((vectors, vectors.dim))
+        return readers
+
     @property
     def read_width(self) -> int:
-        """Of embedding and hashed features together."""
-        return self.embedding_width + (self.hashed_dim or 0)
+        """Of embedding, hashed features and vectors of words together."""
+        return self.embedding_width + sum(width for _, width in self._readers)
+
+    def _build_readers(self) -> list[int]:
+        """Create the weights of what reads words; returns how wide each is."""
+        for reader, _ in self._readers:
+            reader.build()
+        return [width for _, width in self._readers]
 
     def _add_table(self, codes: int | None, dropout: float | None) -> None:
         """Make ``embedding`` and ``embedding_dropout``.
@@ -131,17 +165,23 @@ class PieceStudent(Student):
         return self.embedding if coded else self.embedding.embeddings
 
     def _read(
-        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+        self, ids: Any, beside: list[Any], mask: Any, training: bool | None, exporting: bool
     ) -> dict[str, Any]:
-        """`_body` of ids and mask, int ``[B, T]``; ``hashed`` goes to `_beside`."""
+        """`_body` of ids and mask, int ``[B, T]``; ``beside`` is what is read of words."""
         raise NotImplementedError
 
     @staticmethod
-    def _beside(embedding: Any, hashed: Any) -> Any:
-        """Embeddings ``[B, T, E]`` with hashed features behind them where there are any."""
-        if hashed is None:
+    def _beside(embedding: Any, beside: list[Any]) -> Any:
+        """Embeddings ``[B, T, E]`` with what is read of words behind them."""
+        if not beside:
             return embedding
-        return ops.concatenate([embedding, ops.cast(hashed, embedding.dtype)], axis=-1)
+        others = [ops.cast(one, embedding.dtype) for one in beside]
+        return ops.concatenate([embedding, *others], axis=-1)
+
+    def _tables(self, *layers: keras.layers.Layer) -> list[keras.Variable]:
+        """The weights of these layers, and the table of words where there is one."""
+        tables = [*layers] if self.word_vectors is None else [*layers, self.word_vectors]
+        return [weight for layer in tables for weight in layer.weights]
 
     def _hashed_weights(self) -> list[keras.Variable]:
         return [] if self.hashed_words is None else self.hashed_words.weights
@@ -153,19 +193,18 @@ class PieceStudent(Student):
 
         Args:
             inputs: ``input_ids`` int ``[B, T]``, padded on the right; ``attention_mask`` int
-                ``[B, T]`` (1 = real; default all real); with ``hashed_dim`` also
-                ``fingerprint`` uint8 ``[B, T, N / 4]``.
+                ``[B, T]`` (1 = real; default all real); with ``hashed_dim`` or ``words``
+                also ``fingerprint`` uint8 ``[B, T, N / 4]``.
             training: whether dropout is on.
             exporting: whether this is the graph for the converter.
         """
         ids, mask = inputs["input_ids"], inputs.get("attention_mask")
-        hashes = self.hashed_words
-        hashed = None if hashes is None else hashes(inputs["fingerprint"])
+        beside = [reader(inputs["fingerprint"]) for reader, _ in self._readers]
         mask = ops.ones_like(ids) if mask is None else mask
-        return self._read(ids, hashed, mask, training, exporting)
+        return self._read(ids, beside, mask, training, exporting)
 
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
-        """What a device feeds: ``input_ids``, ``attention_mask``, with hashes ``fingerprint``."""
+        """What a device feeds: ``input_ids``, ``attention_mask``, of words ``fingerprint``."""
         shape = (batch, length)
         names = ("input_ids", "attention_mask")
         specs = [keras.InputSpec(shape=shape, dtype="int32", name=name) for name in names]
@@ -199,4 +238,5 @@ class PieceStudent(Student):
             "hashed_dim": self.hashed_dim,
             "features": self.features,
             "ternary_map": self.ternary_map,
+            "words": self.words,
         }

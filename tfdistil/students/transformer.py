@@ -50,8 +50,8 @@ class TransformerStudent(PieceStudent):
         intent_condition: whether labels of words depend on the intent, see
             `tfdistil.students.base.Student`.
         max_positions: the longest sequence in pieces.
-        hashed_dim, features, ternary_map: hashes of words beside the embeddings, see
-            `tfdistil.students.pieces.PieceStudent`.
+        hashed_dim, features, ternary_map, words: hashes and vectors of words beside the embeddings,
+            see `tfdistil.students.pieces.PieceStudent`.
         seed: makes initialization and dropout reproducible.
 
     Raises:
@@ -88,6 +88,7 @@ class TransformerStudent(PieceStudent):
         hashed_dim: int | None = None,
         features: int | None = None,
         ternary_map: str = "operator",
+        words: Mapping[str, int] | None = None,
         seed: int | None = None,
         **kwargs: Any,
     ):
@@ -105,6 +106,7 @@ class TransformerStudent(PieceStudent):
             hashed_dim,
             features,
             ternary_map,
+            words,
             **kwargs,
         )
         check_sizes(hidden_dim=hidden_dim)
@@ -170,19 +172,18 @@ class TransformerStudent(PieceStudent):
 
     def _build_body(self) -> int:
         self.embedding.build()
-        if self.hashed_words is not None:
-            self.hashed_words.build()
+        self._build_readers()
         self.widening.build((None, None, self.read_width))
         for block in self.blocks:
             block.build()
         return self.hidden_dim
 
     def _read(
-        self, ids: Any, hashed: Any, mask: Any, training: bool | None, exporting: bool
+        self, ids: Any, beside: list[Any], mask: Any, training: bool | None, exporting: bool
     ) -> dict[str, Any]:
         self._check_length(ids.shape[1])
         embedding = self.embedding(ids, training=training)
-        hidden = self.widening(self._beside(embedding, hashed))
+        hidden = self.widening(self._beside(embedding, beside))
         signals = {"embedding": embedding, "hidden/0": hidden}
         masking = masked_by_reach(mask) if exporting else masked_by_bias(mask, self.compute_dtype)
         for number, block in enumerate(self.blocks, 1):
@@ -210,7 +211,7 @@ class TransformerStudent(PieceStudent):
     def body_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """``block_<layers>`` to ``block_1``, ``embedding`` and all that reads words."""
         blocks = [(block.name, block.weights) for block in reversed(self.blocks)]
-        words = self.embedding.weights + self.widening.weights + self._hashed_weights()
+        words = self._tables(self.embedding, self.widening) + self._hashed_weights()
         return [*blocks, ("embedding", words)]
 
     @property

@@ -55,6 +55,36 @@ class HashingSpec(Part):
     )
 
 
+class WordsSpec(Part):
+    """Vectors of whole words, beside the pieces: found by their hashes, a device needs no words."""
+
+    init: Literal["teacher", "vectors", "random"] = Field(
+        "teacher",
+        description="`teacher`: what its last layer says of each word of train, transfer and "
+        "augmented text by itself; `vectors`: a file, whose words without text get the rows left",
+    )
+    vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
+    rows: Whole = Field(
+        16384,
+        ge=256,
+        le=65536,
+        description="a power of two; frequent words come first, and in the end some four fifths "
+        "of the rows have one",
+    )
+    dim: Size = Field(128, description="columns of a vector, the best of those that there are")
+    codes: Size = Field(16, description="bytes for a row, beside two; they divide `dim`")
+
+    @model_validator(mode="after")
+    def _fits(self) -> WordsSpec:
+        if (self.init == "vectors") != (self.vectors is not None):
+            raise ValueError("init: vectors and vectors: FILE go together")
+        if self.rows & (self.rows - 1):
+            raise ValueError(f"rows is a power of two, 256 to 65,536; got {self.rows:,}")
+        if self.dim % self.codes:
+            raise ValueError(f"codes {self.codes} do not divide the {self.dim} columns of dim")
+        return self
+
+
 _DropRate = Annotated[Float, Field(ge=0, lt=1)]
 
 
@@ -212,6 +242,10 @@ class StudentSpec(OpenPart):
     )
     embedding: EmbeddingSpec = Field(EmbeddingSpec(), description="see embedding")
     hashing: HashingSpec = Field(HashingSpec(), description="see hashing")
+    words: WordsSpec | None = Field(
+        None,
+        description="see words: a table of whole words beside pieces; `hashing` with `murmur`",
+    )
     projection: bool = Field(False, description="projection to the teacher's width")
     projection_activation: Literal["gelu", "linear"] = Field(
         "gelu", description="of the projection; `linear` for `hidden_mse`, since GELU stays > -0.17"
