@@ -80,7 +80,13 @@ def test_errors_say_what_there_is(file, tmp_path):
 @pytest.mark.parametrize("name", sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 def test_every_shipped_variant_is_a_recipe(name, tmp_path):
     recipe = tmp_path / "recipe.yaml"
-    bases = {"pqrnn": "pqrnn", "multi_grained": "multi_grained", "crf": "d1", "pieces": "d1"}
+    bases = {
+        "pqrnn": "pqrnn",
+        "multi_grained": "multi_grained",
+        "crf": "d1",
+        "pieces": "d1",
+        "word": "d1",
+    }
     base = next((f"base: {b}" for start, b in bases.items() if name.startswith(start)), "")
     of_text = {"eliquare_ablation": OF_TEXT, "camembert_layers": CASCADE_OF_12}
     recipe.write_text(of_text.get(name) or RECIPE.format(base=base))
@@ -199,6 +205,19 @@ def test_hashes_are_all_that_pieces_and_hashes_differ_in(tmp_path):
     assert sum(hashes.hashing.families.values()) == 512
     changed = {"hashing": pieces.hashing, "hashed_dim": None}
     assert hashes.model_copy(update=changed).model_dump() == pieces.model_dump()
+
+
+def test_a_table_of_words_is_all_that_word_vectors_differ_in(tmp_path):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(RECIPE.format(base="base: d1"))
+    found = {
+        name: load_recipe(path, changes).models["student"]
+        for name, *changes in read_variants("word_vectors")
+    }
+    tables = {name: student.words and student.words.init for name, student in found.items()}
+    assert tables == {"hashes": None, "random": "random", "teacher": "teacher"}
+    plain = [student.model_copy(update={"words": None}).model_dump() for student in found.values()]
+    assert plain[0] == plain[1] == plain[2]
 
 
 def test_the_rows_of_multi_grained_distillation_differ_in_what_they_are_called(tmp_path):
