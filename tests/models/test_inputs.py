@@ -304,6 +304,19 @@ def test_a_table_of_words_begins_as_what_the_teacher_says_of_them(
     )
 
 
+def test_random_words_are_those_of_the_seed(corpus, teacher, tmp_path):
+    words = FOUND_BY_HASH.replace("{rows", "{init: random, rows")
+    spec = recipe(f"{{{SMALL}, {words}}}")
+
+    def books(seed):
+        seeded = spec.model_copy(update={"seed": seed})
+        student = Models(seeded, corpus, tmp_path, made={"teacher": teacher})["student"]
+        return np.asarray(student.model.word_vectors.codebooks)
+
+    np.testing.assert_array_equal(books(1), books(1))
+    assert np.abs(books(1) - books(2)).max() > 0.1
+
+
 def test_words_of_a_file_fill_the_rows_that_the_text_leaves(make, tmp_path):
     lines = [f"w{n} {n % 7} {n % 5} 1 {n % 3}" for n in range(40)]
     (tmp_path / "words.vec").write_text("\n".join([*lines, "the 1 2 3 4"]), "utf-8")

@@ -122,8 +122,9 @@ MAKERS |= {
     f"{kind}-hashes": MAKERS[kind] | {"hashed_dim": 5, "features": 32}
     for kind in ("bilstm", "piece_mixer", "piece_qrnn", "transformer")
 }
+TABLE = {"rows": 256, "dim": 4, "codes": 2}
 MAKERS |= {
-    f"{kind}-words": MAKERS[f"{kind}-hashes"] | {"words": {"rows": 256, "dim": 4, "codes": 2}}
+    f"{kind}-words": MAKERS[f"{kind}-hashes"] | {"words": TABLE}
     for kind in ("bilstm", "piece_mixer", "piece_qrnn", "transformer")
 }
 WORDS = np.random.default_rng(9).integers(0, 256, (12, 8)).astype(np.uint8)
@@ -429,6 +430,9 @@ def test_export_function_refuses_an_unknown_head(name):
         ({"hashed_dim": 4}, "hashed_dim and features go together; got 4 and None"),
         ({"features": 8}, "hashed_dim and features go together; got None and 8"),
         ({"hashed_dim": 4, "features": 6}, "features is a multiple of 4"),
+        ({"words": TABLE}, "by features of their hashes; got features None"),
+        ({"words": TABLE, "features": 20}, "by 6 bytes from first_byte 0 on, .* 20 features has 5"),
+        ({"words": TABLE | {"first_byte": -1}, "features": 32}, "from first_byte -1 on"),
         ({"hashed_dim": 0, "features": 8}, "hashed_dim is a whole number"),
         ({"head_input": "x"}, "'hidden' or 'projection', got 'x'"),
         ({"head_input": "projection"}, "needs a projection width"),

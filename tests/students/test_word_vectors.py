@@ -25,22 +25,23 @@ def most_words(choices: np.ndarray, rows: int) -> int:
 
 @pytest.mark.parametrize("words", [0, 1, 100, 256, 600])
 def test_as_many_words_as_there_can_be_have_a_row_of_their_own(words):
-    choices = rows_of(keys_of(words), 256)
-    found = places(choices)
+    keys = keys_of(words)
+    choices, found = rows_of(keys, 256), places(keys, 256)
     placed = found >= 0
     assert len(set(found[placed])) == placed.sum() == most_words(choices, 256)
     assert (found[placed, None] == choices[placed]).any(axis=1).all()
 
 
 def test_no_word_is_left_out_for_a_later_one():
-    choices = rows_of(keys_of(600), 256)
-    whole = places(choices) >= 0
+    keys = keys_of(600)
+    whole = places(keys, 256) >= 0
     for some in (50, 200, 400):
-        np.testing.assert_array_equal(places(choices[:some]) >= 0, whole[:some])
+        np.testing.assert_array_equal(places(keys[:some], 256) >= 0, whole[:some])
 
 
 def test_both_rows_may_be_the_same():
-    assert places(np.array([[3, 3], [3, 3], [3, 4]])).tolist() == [3, -1, 4]
+    keys = [[3, 0, 3, 0, 1, 1], [3, 0, 3, 0, 2, 2], [3, 0, 4, 0, 3, 3], [3, 0, 3, 0, 1, 1]]
+    assert places(np.array(keys, np.uint8), 256).tolist() == [3, -1, 4, -1]
 
 
 def layer(**changes) -> WordVectors:
@@ -63,16 +64,17 @@ def test_a_word_has_its_vector_and_others_have_none(rows):
     assert len(np.unique(before, axis=1)[0]) == 1  # nobody is known
 
     count = table.assign(keys, vectors)
-    placed = places(rows_of(keys, rows)) >= 0
+    placed = places(keys, rows) >= 0
     assert count == placed.sum() > 140
     found = np.asarray(table(fingerprints(keys)))[0]
     np.testing.assert_array_equal(found[~placed], np.zeros((150 - count, 6)))
     # With fewer words than entries nothing is lost: centred, turned and scaled as all are.
     centred = vectors[placed] - vectors[placed].mean(axis=0)
-    size = np.sqrt(np.mean(vectors[placed] ** 2)) * 6**0.5
+    size = np.sqrt(np.mean(centred**2)) * 6**0.5
     np.testing.assert_allclose(
         found[placed] @ found[placed].T, centred @ centred.T / size**2, atol=1e-5
     )
+    assert np.mean(found[placed] ** 2) == pytest.approx(1 / 6, rel=1e-4)
     others = np.asarray(table(fingerprints(keys_of(2000, seed=5))))
     assert (np.abs(others).max(axis=-1) > 0).sum() <= 2  # one in 30,000 is mistaken
     np.testing.assert_array_equal(table(fingerprints(np.zeros((3, KEY_BYTES), np.uint8))), 0)
@@ -119,7 +121,7 @@ def test_sizes_that_do_not_fit_are_refused(change, text):
     ("vectors", "text"),
     [
         (np.ones((3, 5)), r"3 words of 6 columns, got \(3, 5\)"),
-        (np.zeros((3, 6)), "all zeros, or there are none"),
+        (np.ones((3, 6)), "all the same, or there are none"),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused(vectors, text):

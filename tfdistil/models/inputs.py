@@ -99,7 +99,7 @@ def piece_inputs(
         encoder: gives the encoder.
         word_vectors: gives its word embeddings, ``[V, D]``.
         corpus: what has to be spelled: train, transfer and augmented text.
-        seed: of vectors for pieces that have none.
+        seed: of vectors for pieces and words that have none.
     """
     featurizer = encoder().featurizer.subwords
     tokenizer, vectors = featurizer.tokenizer, word_vectors()
@@ -140,7 +140,7 @@ def piece_inputs(
         return StudentInputs(both, arguments | hashed, table, facts=facts)
     hashed["words"] = word_arguments(spec.words, projection)
     counts = Counter(chain.from_iterable(sentences(*read)))
-    known = word_table(spec.words, projection, counts, encoder())
+    known = word_table(spec.words, projection, counts, encoder(), seed)
     return StudentInputs(both, arguments | hashed, table, known, facts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from tfdistil.distill.rows import encode_rows
 from tfdistil.models.record import ModelRecord
 from tfdistil.recipe.schema.models import WordsSpec
 from tfdistil.students.embeddings import read_vectors, svd_embedding, width_of_vectors
-from tfdistil.students.word_vectors import KEY_BYTES
+from tfdistil.students.word_vectors import KEY_BYTES, places
 from tfdistil.text.projection import ProjectionSpec, fingerprints
 
 _FAMILY = "murmur"
@@ -55,7 +56,11 @@ def word_arguments(spec: WordsSpec, projection: ProjectionSpec) -> dict[str, int
 
 
 def word_table(
-    spec: WordsSpec, projection: ProjectionSpec, words: Mapping[str, int], encoder: ModelRecord
+    spec: WordsSpec,
+    projection: ProjectionSpec,
+    words: Mapping[str, int],
+    encoder: ModelRecord,
+    seed: int,
 ) -> WordTable:
     """The words of a text, frequent ones first, then those of a file, each with its vector.
 
@@ -64,27 +69,37 @@ def word_table(
         projection: what fingerprints are.
         words: of the text, and how often each occurs.
         encoder: whose states are the vectors, unless they come from a file.
+        seed: of random vectors.
 
     Raises:
         ValueError: vectors that are narrower than ``dim``, or none at all.
         DataError: a file of vectors that cannot be read.
     """
-    often = sorted(words, key=lambda word: (-words[word], word))
+    often = sorted(filter(str.strip, words), key=lambda word: (-words[word], word))
+    known: dict[str, np.ndarray] = {}
     if spec.init == "vectors":
         assert spec.vectors is not None
         spelled = {*often, *map(str.lower, often)}
         found = read_vectors(spec.vectors, spelled, first=spec.rows)
-        known = {word: found.get(word, found.get(word.lower())) for word in often}
-        every = {word: vector for word, vector in known.items() if vector is not None}
-        every |= {word: vector for word, vector in found.items() if word not in every}
-        often, vectors = [*every], np.stack([*every.values()])
-    elif spec.init == "teacher":
-        vectors = states_of_words(encoder, often)
-    else:
-        vectors = np.random.default_rng(0).normal(size=(len(often), spec.dim))
+        vector_of = {word: found.get(word, found.get(word.lower())) for word in often}
+        known = {word: vector for word, vector in vector_of.items() if vector is not None}
+        known |= {word: vector for word, vector in found.items() if word not in known}
+        often = [*known]
     first = word_arguments(spec, projection)["first_byte"]
     keys = fingerprints(often, projection)[:, first : first + KEY_BYTES]
-    return WordTable(keys, svd_embedding(vectors, spec.dim))
+    # Of a large text most words find no row: only the others need vectors.
+    placed = places(keys, spec.rows) >= 0
+    keys, often = keys[placed], [*compress(often, placed)]
+    if not often:
+        raise ValueError("words: there is no word to begin with in train, transfer and file")
+    if spec.init == "random":
+        normal = np.random.default_rng(seed).normal(size=(len(often), spec.dim))
+        return WordTable(keys, normal.astype(np.float32))
+    if spec.init == "teacher":
+        vectors = states_of_words(encoder, often)
+    else:
+        vectors = np.stack([known[word] for word in often])
+    return WordTable(keys, svd_embedding(vectors - vectors.mean(axis=0), spec.dim))
 
 
 def states_of_words(encoder: ModelRecord, words: Sequence[str]) -> np.ndarray:

@@ -13,7 +13,7 @@ from tfdistil.encoders.hashed_words import HashedWords
 from tfdistil.heads.spec import Level
 from tfdistil.students.base import Student
 from tfdistil.students.product_embedding import ProductEmbedding
-from tfdistil.students.word_vectors import WordVectors
+from tfdistil.students.word_vectors import WordVectors, check_first_byte
 
 MOST_ROWS = 10**7
 """Of an embedding table."""
@@ -98,6 +98,8 @@ class PieceStudent(Student):
         )
 
         self.words = None if words is None else dict(words)
+        if words is not None and features is not None:
+            check_first_byte(words.get("first_byte", 0), features)
         self.word_vectors = (
             None
             if words is None

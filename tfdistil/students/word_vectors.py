@@ -21,6 +21,19 @@ NOBODY = 255
 """Both bytes of the check of a row without a word."""
 
 
+def check_first_byte(first_byte: int, features: int) -> None:
+    """Make sure that a fingerprint holds the bytes by which words are found.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if type(first_byte) is not int or not 0 <= first_byte <= features // 4 - KEY_BYTES:
+        raise ValueError(
+            f"words are found by {KEY_BYTES} bytes from first_byte {first_byte!r} on, but a "
+            f"fingerprint of {features} features has {features // 4}"
+        )
+
+
 def rows_of(keys: np.ndarray, rows: int) -> np.ndarray:
     """The two rows that each word may be in.
 
@@ -35,35 +48,66 @@ def rows_of(keys: np.ndarray, rows: int) -> np.ndarray:
     return (low + 256 * high) % rows
 
 
-def places(choices: np.ndarray) -> np.ndarray:
+def places(keys: np.ndarray, rows: int) -> np.ndarray:
     """A row of its own for as many words as possible, the first ones before others.
 
     A word whose rows are both taken moves their words to their other rows, if that frees one
-    (cuckoo hashing, Pagh & Rodler 2004). So no word is left out for the sake of a later one.
+    (cuckoo hashing, Pagh & Rodler 2004). So no word is left out for the sake of a later one, but
+    for one with the key of a word before it.
 
     Args:
-        choices: the two rows of each word, ``[words, 2]``.
+        keys: uint8 ``[words, KEY_BYTES]``.
+        rows: R, a power of two.
 
     Returns:
         The row of each word, int64 ``[words]``; -1 where there is none.
     """
-    owner: dict[int, int] = {}
-    for word, pair in enumerate(choices.tolist()):
-        for start in pair:
-            chain = [start]
+    found = np.full(len(keys), -1, np.int64)
+    if not len(keys):
+        return found
+    pairs, owner, room = rows_of(keys, rows).tolist(), dict[int, int](), _Room(rows)
+    for word in np.sort(np.unique(keys, axis=0, return_index=True)[1]).tolist():
+        if not room.take(*pairs[word]):
+            continue
+        for start in pairs[word]:
+            chain, seen = [start], {start}
             while (there := owner.get(chain[-1])) is not None:
-                other = int(choices[there].sum()) - chain[-1]
-                if other in chain:
+                other = sum(pairs[there]) - chain[-1]
+                if other in seen:  # there is room, but not this way
                     break
                 chain.append(other)
+                seen.add(other)
             else:
                 for free, taken in zip(chain[:0:-1], chain[-2::-1], strict=True):
                     owner[free] = owner[taken]
                 owner[start] = word
                 break
-    found = np.full(len(choices), -1, np.int64)
     found[[*owner.values()]] = [*owner]
     return found
+
+
+class _Room:
+    """Which words still find a row: as edges between their two, with a vertex for each edge.
+
+    A connected part has room for as many words as it has rows; parts are kept by union-find.
+    """
+
+    def __init__(self, rows: int):
+        self._parent, self._free = [*range(rows)], [1] * rows
+
+    def take(self, one: int, other: int) -> bool:
+        """Whether there is room for a word of these rows, which is then taken."""
+        one, other = self._root(one), self._root(other)
+        free = self._free[one] + (self._free[other] if other != one else 0)
+        if free:
+            self._parent[other], self._free[one] = one, free - 1
+        return bool(free)
+
+    def _root(self, row: int) -> int:
+        parent = self._parent
+        while parent[row] != row:
+            parent[row] = row = parent[parent[row]]
+        return row
 
 
 @keras.saving.register_keras_serializable("tfdistil")
@@ -71,14 +115,13 @@ class WordVectors(keras.layers.Layer):
     """The vector of a word by six bytes of its fingerprint; one vector for all other words.
 
     The bytes are of the hash family ``murmur``, so they are as good as random. Of the two rows that
-    they name (`rows_of`) a word is in the one whose check, two bytes, is its own; two words in
-    65,536 that are in neither are taken for one that is. A row is M codes, see
+    they name (`rows_of`) a word is in the first whose check, two bytes, is its own; two words in
+    65,536 are taken for another one. A row is M codes, see
     `tfdistil.students.product_embedding`. They stay as they are; the codebooks, and the vector of
     other words, which begins as zeros, can be trained.
 
     Args:
-        rows: R, a power of two from 256 to 65,536. Words find a row for some four fifths of them
-            where there are as many words as rows.
+        rows: R, a power of two from 256 to 65,536. Of as many words some four fifths find one.
         dim: E, width of the vectors.
         codes: M, bytes for a row beside its check, which divide E.
         first_byte: where the six bytes begin in a fingerprint.
@@ -136,29 +179,30 @@ class WordVectors(keras.layers.Layer):
     def assign(self, keys: np.ndarray, vectors: np.ndarray) -> int:
         """Begin with the vectors of some words.
 
-        They are scaled to a mean square of 1 / E, as random ones have it.
+        Their mean is taken off, and what is left is scaled to a mean square of 1 / E, as random
+        vectors have it.
 
         Args:
             keys: six bytes of each word's fingerprint, uint8 ``[words, KEY_BYTES]``, the words
-                that matter most first. Of equal ones the first counts.
+                that matter most first, see `places`.
             vectors: ``[words, E]``.
 
         Returns:
             How many words have found a row.
 
         Raises:
-            ValueError: vectors of another width, or none that could be scaled.
+            ValueError: vectors of another width, or none that differ.
         """
         if vectors.shape != (len(keys), self.dim):
             raise ValueError(f"{len(keys)} words of {self.dim} columns, got {vectors.shape}")
-        first = np.sort(np.unique(keys, axis=0, return_index=True)[1])
-        keys, vectors = keys[first], vectors[first]
-        row = places(rows_of(keys, self.rows))
-        keys, vectors, row = keys[row >= 0], vectors[row >= 0], row[row >= 0]
-        size = float(np.sqrt(np.mean(vectors.astype(np.float64) ** 2)))
+        row = places(keys, self.rows)
+        keys, vectors, row = keys[row >= 0], vectors[row >= 0].astype(np.float64), row[row >= 0]
+        size = float(vectors.std(axis=0).max()) if len(row) else 0.0
         if not 0 < size < np.inf:
-            raise ValueError("the vectors of words are all zeros, or there are none")
-        found = product_codes(vectors / np.float32(size * self.dim**0.5), self.parts)
+            raise ValueError("the vectors of words are all the same, or there are none")
+        vectors -= vectors.mean(axis=0)
+        vectors /= np.sqrt(np.mean(vectors**2) * self.dim)
+        found = product_codes(vectors.astype(np.float32), self.parts)
         checks = np.full((self.rows, 2), NOBODY, np.uint8)
         codes = np.zeros((self.rows, self.parts), np.uint8)
         checks[row], codes[row] = keys[:, 4:], found.codes

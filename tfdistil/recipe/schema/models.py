@@ -61,17 +61,20 @@ class WordsSpec(Part):
     init: Literal["teacher", "vectors", "random"] = Field(
         "teacher",
         description="`teacher`: what its last layer says of each word of train, transfer and "
-        "augmented text by itself; `vectors`: a file, whose words without text get the rows left",
+        "augmented text by itself; `vectors`: a file, of whose first words those that no text has "
+        "get the rows left; `random`: nothing, to compare with",
     )
     vectors: str | None = Field(None, description="file of `vectors`: fastText's or GloVe's text")
     rows: Whole = Field(
         16384,
         ge=256,
         le=65536,
-        description="a power of two; frequent words come first, and in the end some four fifths "
-        "of the rows have one",
+        description="a power of two; of as many words some four fifths have one, frequent ones "
+        "first",
     )
-    dim: Size = Field(128, description="columns of a vector, the best of those that there are")
+    dim: Whole = Field(
+        128, ge=1, le=1024, description="columns of a vector, the best of those that there are"
+    )
     codes: Size = Field(16, description="bytes for a row, beside two; they divide `dim`")
 
     @model_validator(mode="after")
