@@ -121,9 +121,15 @@ def test_sizes_that_do_not_fit_are_refused(change, text):
     ("vectors", "text"),
     [
         (np.ones((3, 5)), r"3 words of 6 columns, got \(3, 5\)"),
-        (np.ones((3, 6)), "all the same, or there are none"),
+        (np.ones((0, 6)), "begins with one word at least, got none"),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused(vectors, text):
     with pytest.raises(ValueError, match=text):
-        layer().assign(keys_of(3), vectors)
+        layer().assign(keys_of(min(3, len(vectors))), vectors)
+
+
+def test_a_single_word_is_like_all_others():
+    table = layer()
+    assert table.assign(keys_of(1), np.ones((1, 6))) == 1
+    np.testing.assert_array_equal(table(fingerprints(keys_of(2))), np.zeros((1, 2, 6)))

@@ -191,17 +191,17 @@ class WordVectors(keras.layers.Layer):
             How many words have found a row.
 
         Raises:
-            ValueError: vectors of another width, or none that differ.
+            ValueError: vectors of another width, or none at all.
         """
         if vectors.shape != (len(keys), self.dim):
             raise ValueError(f"{len(keys)} words of {self.dim} columns, got {vectors.shape}")
         row = places(keys, self.rows)
         keys, vectors, row = keys[row >= 0], vectors[row >= 0].astype(np.float64), row[row >= 0]
-        size = float(vectors.std(axis=0).max()) if len(row) else 0.0
-        if not 0 < size < np.inf:
-            raise ValueError("the vectors of words are all the same, or there are none")
+        if not len(row):
+            raise ValueError("a table of words begins with one word at least, got none")
         vectors -= vectors.mean(axis=0)
-        vectors /= np.sqrt(np.mean(vectors**2) * self.dim)
+        size = np.sqrt(np.mean(vectors**2) * self.dim)
+        vectors /= size if size > 0 else 1.0  # of a single word nothing is left
         found = product_codes(vectors.astype(np.float32), self.parts)
         checks = np.full((self.rows, 2), NOBODY, np.uint8)
         codes = np.zeros((self.rows, self.parts), np.uint8)
