@@ -76,3 +76,8 @@ def test_no_hashes_may_be_said():
     hashing = "hashing: {capitalization: true}, hashed_dim: null"
     check(f"{MIXER}, max_positions: 32", hashing)
     check(f"kind: bilstm, hidden_dim: 4, {hashing}")
+
+
+@pytest.mark.parametrize("words", ["{}", "{init: vectors, vectors: of.nobody}", "{dim: 1024}"])
+def test_a_table_of_words_is_checked_without_its_words(words):
+    check(f"kind: bilstm, hidden_dim: 4, embedding: {{dim: 4}}, words: {words}")
