@@ -15,7 +15,7 @@ from tfdistil.students.mixing import CentredNorm, check_length, check_window, mi
 
 @keras.saving.register_keras_serializable(package="tfdistil")
 class PieceMixerStudent(BottleneckStudent):
-    """Windows of word pieces, and hashes of words beside them, in a bottleneck; MLP-Mixer blocks.
+    """Windows of word pieces, and words beside them, in a bottleneck; MLP-Mixer blocks.
 
     The blocks are those of `tfdistil.students.mixer.MixerStudent`; there is no recurrence. All
     weights exist once it is constructed.

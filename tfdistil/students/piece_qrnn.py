@@ -15,7 +15,7 @@ from tfdistil.students.qrnn import build_in_turn, qrnn_layers, run_in_turn
 
 @keras.saving.register_keras_serializable(package="tfdistil")
 class PieceQrnnStudent(BottleneckStudent):
-    """Word pieces, and hashes of words beside them, in a bottleneck; L bidirectional QRNNs.
+    """Word pieces, and words beside them, in a bottleneck; L bidirectional QRNNs.
 
     All weights exist once it is constructed.
 
