@@ -30,6 +30,7 @@ READERS = {
     "words": _Reader("fingerprint", frozenset({"GATHER"}), cut=True),
     "hashes": _Reader("fingerprint", frozenset({"FULLY_CONNECTED", "CONV_2D", "BATCH_MATMUL"})),
 }
+"""What is read, each from its input."""
 
 
 def part_bytes(model: Model, size: int) -> dict[str, int]:

@@ -52,8 +52,8 @@ def places(keys: np.ndarray, rows: int) -> np.ndarray:
     """A row of its own for as many words as possible, the first ones before others.
 
     A word whose rows are both taken moves their words to their other rows, if that frees one
-    (cuckoo hashing, Pagh & Rodler 2004). So no word is left out for the sake of a later one, but
-    for one with the key of a word before it.
+    (cuckoo hashing, Pagh & Rodler 2004). So no word is left out for the sake of a later one; of
+    words with the same key the first one counts.
 
     Args:
         keys: uint8 ``[words, KEY_BYTES]``.
