@@ -136,11 +136,11 @@ def piece_inputs(
     projection = projection_of(spec.hashing)
     both = HashedSubwordFeaturizer(own_featurizer, projection)
     hashed = features_of(projection)
-    if spec.words is None:
-        return StudentInputs(both, arguments | hashed, table, facts=facts)
-    hashed["words"] = word_arguments(spec.words, projection)
-    counts = Counter(chain.from_iterable(sentences(*read)))
-    known = word_table(spec.words, projection, counts, encoder(), seed)
+    known = None
+    if spec.words is not None:
+        hashed["words"] = word_arguments(spec.words, projection)
+        counts = Counter(chain.from_iterable(sentences(*read)))
+        known = word_table(spec.words, projection, counts, encoder(), seed)
     return StudentInputs(both, arguments | hashed, table, known, facts)
 
 
