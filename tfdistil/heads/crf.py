@@ -14,7 +14,7 @@ from tfdistil.crf.chain import constrained
 from tfdistil.crf.constraints import IMPOSSIBLE, legal_steps
 from tfdistil.crf.graph import graph_viterbi
 from tfdistil.heads.best_paths import PARTS, BestPathSignals, best_paths
-from tfdistil.heads.kinds import Head, MeanHead, PathFinder, head_kind
+from tfdistil.heads.kinds import Head, Mean, MeanHead, PathFinder, head_kind, mean_scores
 from tfdistil.tasks.iob2 import allowed_transitions
 
 
@@ -105,9 +105,10 @@ class CrfHead(LabelPaths):
         self.legal = self.allowed if constrained else None
 
     @classmethod
-    def mean_of(cls, heads: Sequence[CrfHead]) -> MeanHead:
+    def mean_of(cls, heads: Sequence[CrfHead], mean: Mean) -> MeanHead:
         """The mean of emissions and potentials, which is a CRF: see `MeanOfCrfs`."""
-        return MeanHead(MeanOfCrfs(heads), _mean)
+        del mean  # an arithmetic one of distributions over paths is not a CRF
+        return MeanHead(MeanOfCrfs(heads), mean_scores)
 
 
 class MeanOfCrfs(LabelPaths):
@@ -130,8 +131,4 @@ class MeanOfCrfs(LabelPaths):
     @property
     def steps(self) -> Any:
         """The mean of the members' as they are now."""
-        return _mean([head.steps for head in self.heads])
-
-
-def _mean(scores: Sequence[Any]) -> Any:
-    return ops.mean(ops.stack([ops.cast(one, "float32") for one in scores]), axis=0)
+        return mean_scores([head.steps for head in self.heads])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import keras
 import numpy as np
@@ -19,6 +19,9 @@ from tfdistil.heads.spec import HeadKinds, HeadSpec
 from tfdistil.options import wrong_call
 from tfdistil.printable import listed
 from tfdistil.registry import entering
+
+Mean = Literal["arithmetic", "geometric"]
+"""Of the distributions of several models."""
 
 
 class Head(keras.layers.Layer):
@@ -110,16 +113,17 @@ class Head(keras.layers.Layer):
         return None
 
     @classmethod
-    def mean_of(cls, heads: Sequence[Any]) -> MeanHead | None:
+    def mean_of(cls, heads: Sequence[Any], mean: Mean) -> MeanHead | None:
         """What stands for several heads in the mean of their models.
 
         Args:
             heads: of this kind and with the same options, one of each model.
+            mean: of their distributions, where a kind has both.
 
         Returns:
             None: heads of this kind have no mean.
         """
-        del heads
+        del heads, mean
         return None
 
 
@@ -159,9 +163,10 @@ class LinearHead(Head):
     """Scores alone: each word or text has the label with the highest one."""
 
     @classmethod
-    def mean_of(cls, heads: Sequence[Any]) -> MeanHead:
-        """The arithmetic mean of the distributions, as log-probabilities."""
-        return MeanHead(cls(heads[0].size, heads[0].name), log_mean)
+    def mean_of(cls, heads: Sequence[Any], mean: Mean) -> MeanHead:
+        """The arithmetic mean of the distributions, as log-probabilities, or the mean of scores."""
+        of = log_mean if mean == "arithmetic" else mean_scores
+        return MeanHead(cls(heads[0].size, heads[0].name), of)
 
 
 def log_mean(scores: Sequence[Any]) -> Any:
@@ -174,6 +179,17 @@ def log_mean(scores: Sequence[Any]) -> Any:
     """
     each = [ops.log_softmax(ops.cast(one, "float32"), axis=-1) for one in scores]
     return ops.logsumexp(ops.stack(each), axis=0) - math.log(len(each))
+
+
+def mean_scores(scores: Sequence[Any]) -> Any:
+    """``(1/M) sum_m z_m``, float32 of the shape of one.
+
+    Its softmax is the geometric mean of the members', normalized.
+
+    Args:
+        scores: z_m, float ``[..., size]``.
+    """
+    return ops.mean(ops.stack([ops.cast(one, "float32") for one in scores]), axis=0)
 
 
 @head_kind("mlm")

@@ -1,4 +1,4 @@
-"""Several models as one teacher."""
+"""Several models as one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from tfdistil.heads.kinds import HEADS
+from tfdistil.heads.kinds import HEADS, Mean
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec
 
@@ -15,14 +15,16 @@ from tfdistil.heads.spec import HeadSpec
 class MeanOfModels(HeadedModel):
     """The mean of what several models say, output by output; all count the same.
 
-    Of linear heads it is the mean of the distributions over labels, as log-probabilities:
-    ``log (1/M) sum_m softmax(z_m)``, whose softmax is the mean of the members'. Of CRFs it is the
-    mean of emissions and of potentials, again a CRF: see `tfdistil.heads.crf.MeanOfCrfs`. It has no
-    weights of its own and is not trained.
+    Of linear heads it is the mean of the distributions over labels: the arithmetic one as
+    log-probabilities, ``log (1/M) sum_m softmax(z_m)``, whose softmax is the mean of the members',
+    or the geometric one as the mean of scores. Of CRFs it is the mean of emissions and of
+    potentials, again a CRF: see `tfdistil.heads.crf.MeanOfCrfs`. It has no weights of its own and
+    is not trained.
 
     Args:
         members: by name; all with the same outputs and heads. The first one's word vectors and
             sizes stand for all, where a student begins with them.
+        mean: of the distributions of linear heads.
 
     Raises:
         ValueError: heads that are not those of the first, or of a kind that has no mean.
@@ -31,7 +33,9 @@ class MeanOfModels(HeadedModel):
     at sequence level, and what the heads give beside them: ``<head>/<output>/potentials``.
     """
 
-    def __init__(self, members: Mapping[str, HeadedModel], **kwargs: Any):
+    def __init__(
+        self, members: Mapping[str, HeadedModel], mean: Mean = "arithmetic", **kwargs: Any
+    ):
         (name, first), *others = members.items()
         for other, model in others:
             if model.head_specs != first.head_specs:
@@ -42,18 +46,18 @@ class MeanOfModels(HeadedModel):
         means = {}
         for signal, spec in first.head_specs.items():
             heads = [model.heads[signal] for model in members.values()]
-            if (mean := HEADS[spec.kind].mean_of(heads)) is None:
+            if (found := HEADS[spec.kind].mean_of(heads, mean)) is None:
                 raise ValueError(
                     f"{name!r} scores {_told(first, first)}; a mean is of distributions over "
                     "single labels, which linear heads give, or over label paths, which CRFs give"
                 )
-            means[signal] = mean
+            means[signal] = found
         outputs = {name: (spec.level, spec.size) for name, spec in first.outputs_spec.items()}
-        made = {signal: mean.head for signal, mean in means.items()}
+        made = {signal: found.head for signal, found in means.items()}
         super().__init__(outputs, first.head_kinds, made=made, **kwargs)
         self.members = list(members.values())
         self.head_layers = first.head_layers
-        self.mean_scores = {signal: mean.scores for signal, mean in means.items()}
+        self.mean_scores = {signal: found.scores for signal, found in means.items()}
         self.built = True
 
     @property

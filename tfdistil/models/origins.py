@@ -198,22 +198,23 @@ def from_kind(name: str, spec: StudentSpec, models: Models) -> ModelRecord:
         RecipeError: arguments that do not fit the kind of student.
     """
     try:
-        return _student(resolved(spec, models.base), models)
+        return _student(name, resolved(spec, models.base), models)
     except (TypeError, ValueError, MemoryError) as error:
         raise RecipeError(f"models.{name}: {error}") from error
 
 
-def _student(spec: StudentSpec, models: Models) -> ModelRecord:
-    corpus, seed = models.corpus, models.recipe.seed
+def _student(name: str, spec: StudentSpec, models: Models) -> ModelRecord:
+    corpus = models.corpus
     _check_options(spec)
     read = READS[student_class(spec.kind).reads]
     encoder, vectors = partial(_encoder_of, spec, models), partial(_vectors, spec, models)
-    inputs = read(spec, encoder, vectors, corpus, seed)
+    # All students of a run read alike, whatever their seeds, so that they have a mean.
+    inputs = read(spec, encoder, vectors, corpus, models.recipe.seed)
     arguments = {
         "kind": spec.kind,
         "outputs": outputs_of(corpus.task),
         "heads": task_heads(spec.heads, corpus.task),
-        "seed": seed,
+        "seed": models.recipe.seed_of(name),
         **inputs.arguments,
         **spec.options,
     }
@@ -321,7 +322,7 @@ def from_several(name: str, spec: MeanSpec, models: Models) -> ModelRecord:
         RecipeError: models that read other pieces than the first, or score in another way.
     """
     try:
-        return mean_of({one: models[one] for one in spec.mean_of})
+        return mean_of({one: models[one] for one in spec.mean_of}, spec.mean)
     except ValueError as error:
         raise RecipeError(f"models.{name}.mean_of: {error}") from None
 

@@ -10,6 +10,7 @@ from typing import Any
 from tfdistil.distill.weights import save_weights
 from tfdistil.encoders import load_encoder, save_encoder
 from tfdistil.files import read_json, write_json
+from tfdistil.heads.kinds import Mean
 from tfdistil.models.mean import MeanOfModels
 from tfdistil.students import build_student
 from tfdistil.tasks import Task, task_from_json
@@ -124,7 +125,8 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
     heads = dict(arguments["heads"])
     if arguments["kind"] == MEAN:
         names = arguments["members"]
-        return mean_of({name: load_model(folder.parent / name, seed) for name in names})
+        members = {name: load_model(folder.parent / name, seed) for name in names}
+        return mean_of(members, arguments.get("mean", "arithmetic"))
     if arguments["kind"] == ENCODER:
         task = load_task(folder)
         model = load_encoder(
@@ -147,11 +149,12 @@ def load_model(folder: Path, seed: int | None = None) -> ModelRecord:
     return ModelRecord(model, featurizer, arguments)
 
 
-def mean_of(members: Mapping[str, ModelRecord]) -> ModelRecord:
-    """Several models as one teacher, see `tfdistil.models.mean.MeanOfModels`.
+def mean_of(members: Mapping[str, ModelRecord], mean: Mean = "arithmetic") -> ModelRecord:
+    """Several models as one, see `tfdistil.models.mean.MeanOfModels`.
 
     Args:
         members: by name; the first one's featurizer feeds all.
+        mean: of the distributions of linear heads.
 
     Raises:
         ValueError: models that read other pieces than the first, or score in another way.
@@ -164,8 +167,9 @@ def mean_of(members: Mapping[str, ModelRecord]) -> ModelRecord:
                 f"{name!r} reads other pieces than {first[0]!r}, or windows of another length; "
                 "models of one tokenizer and max_length have a mean"
             )
-    model = MeanOfModels({name: record.model for name, record in members.items()})
-    return ModelRecord(model, first[1].featurizer, {"kind": MEAN, "members": [*members]})
+    model = MeanOfModels({name: record.model for name, record in members.items()}, mean)
+    arguments = {"kind": MEAN, "members": [*members], "mean": mean}
+    return ModelRecord(model, first[1].featurizer, arguments)
 
 
 def load_task(folder: Path) -> Task:

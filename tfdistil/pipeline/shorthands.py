@@ -150,11 +150,11 @@ def _labels_only(
     selects its best weights, as often as the other's.
     """
     recipe = work.recipe
-    lineage = recipe.lineage(trained)
     made = Counter[str]()
     for phase in work.phases(trained):
         made[phase["name"].partition(".")[0]] += phase["updates"]
-    stages = [stage for stage in recipe.distill if stage.student in lineage]
+    named = {stage.name for stage in recipe.stages_of_lineage(trained)}
+    stages = [stage for stage in recipe.distill if stage.name in named]
     updates = sum(made[stage.name] for stage in stages)
     longest = max(stages, key=lambda stage: made[stage.name])
     every = longest.stop.every or max(1, updates // (longest.stop.epochs or PASSES))

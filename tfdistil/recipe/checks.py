@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tfdistil.printable import listed
+from tfdistil.recipe.members import member_names
 from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
 from tfdistil.recipe.schema.graph import MisplacedError
 from tfdistil.recipe.schema.models import StudentSpec
@@ -50,6 +52,8 @@ def check_recipe(recipe: Recipe) -> None:
             "set baseline: false",
             *("models", BASELINE),
         )
+    for name in recipe.models:
+        _check_members(recipe, name)
     for name in recipe.models:
         _check_origin(recipe, name)
     for name in recipe.models:
@@ -109,7 +113,7 @@ def _check_unlabelled(recipe: Recipe) -> None:
 
 def _origins(recipe: Recipe, name: str) -> tuple[str, tuple[str, ...]]:
     """The key by which an entry names others, and these; none where it names none."""
-    spec = recipe.models[name]
+    spec = recipe.named[name]
     if isinstance(spec, DerivedSpec):
         return "from", (spec.from_,)
     if isinstance(spec, MeanSpec):
@@ -117,16 +121,24 @@ def _origins(recipe: Recipe, name: str) -> tuple[str, tuple[str, ...]]:
     return ("baseline_of", (spec.baseline_of,)) if isinstance(spec, BaselineSpec) else ("", ())
 
 
+def _check_members(recipe: Recipe, name: str) -> None:
+    if taken := recipe.models.keys() & set(member_names(name, recipe.models[name])):
+        raise MisplacedError(
+            f"models.{min(taken)} has the name of a member of {name!r}; choose another name",
+            *("models", min(taken)),
+        )
+
+
 def _check_origin(recipe: Recipe, name: str) -> None:
     key, others = _origins(recipe, name)
     for other in others:
-        if other not in recipe.models:
+        if other not in recipe.named:
             raise MisplacedError(
                 f"models.{name} has {key}: {other!r}, which is no model; there are "
-                f"{', '.join(recipe.models)}",
+                f"{', '.join(recipe.named)}",
                 *("models", name, key),
             )
-        if isinstance(recipe.models[other], MeanSpec):
+        if isinstance(recipe.named[other], MeanSpec):
             raise MisplacedError(
                 f"models.{name} has {key}: {other!r}, which is a mean and has no weights of its "
                 "own; name one of the models that it is the mean of",
@@ -244,15 +256,9 @@ def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
 
 
 def _check_delivery(recipe: Recipe, name: str) -> None:
-    if name not in recipe.models:
+    if name not in recipe.named:
         raise MisplacedError(
-            f"deliver names {name!r}, which is no model; there are {', '.join(recipe.models)}",
-            *("deliver", name),
-        )
-    if isinstance(spec := recipe.models[name], MeanSpec):
-        raise MisplacedError(
-            f"deliver.{name} is a mean of {', '.join(spec.mean_of)}, which is for teaching; "
-            "deliver one of them, or a student of it",
+            f"deliver names {name!r}, which is no model; there are {', '.join(recipe.named)}",
             *("deliver", name),
         )
     root = recipe.root_spec(name)
@@ -261,6 +267,24 @@ def _check_delivery(recipe: Recipe, name: str) -> None:
             f"deliver.{name}.checkpoint needs an encoder, but {name!r} is a {root.kind}; it "
             "can be delivered as tflite: true",
             *("deliver", name, "checkpoint"),
+        )
+    if recipe.deliver[name].checkpoint and isinstance(spec := recipe.named[name], MeanSpec):
+        raise MisplacedError(
+            f"deliver.{name}.checkpoint: {name!r} is a mean, which no Hugging Face folder holds; "
+            f"deliver {listed(spec.mean_of)}, or {name!r} as tflite: true",
+            *("deliver", name, "checkpoint"),
+        )
+    _check_mean(recipe, name)
+
+
+def _check_mean(recipe: Recipe, name: str) -> None:
+    spec, quantize = recipe.named[name], recipe.export_of(name).quantize
+    tflite = recipe.deliver[name].tflite is not False
+    if tflite and isinstance(spec, MeanSpec) and spec.mean == "arithmetic" and quantize == "int8":
+        raise MisplacedError(
+            f"models.{name} has an arithmetic mean, whose logarithms int8 cannot hold; set "
+            "mean: geometric, or export.quantize: dynamic",
+            *("models", name, "mean_of"),
         )
 
 

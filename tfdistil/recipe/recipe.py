@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from ruamel.yaml import YAML
 
 from tfdistil.recipe.checks import BASELINE, check_recipe
+from tfdistil.recipe.members import member_names, with_members
 from tfdistil.recipe.schema.data import DataSpec, TaskSpec
 from tfdistil.recipe.schema.delivery import BenchmarkSpec, DeliverSpec, ExportSpec
 from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
@@ -89,17 +90,22 @@ class Recipe(Part):
         return next(iter(self.deliveries))
 
     @property
+    def named(self) -> dict[str, Any]:
+        """The entries of ``models``, with those that the members of a student stand for."""
+        return with_members(self.models, self.seed)
+
+    @property
     def entries(self) -> dict[str, Any]:
-        """The entries of ``models``, with the one that ``baseline: true`` stands for."""
-        main = self.main
+        """Those of `named`, with the one that ``baseline: true`` stands for."""
+        named, main = self.named, self.members_of(self.main)[0]
         explicit = any(
             isinstance(spec, BaselineSpec) and main in (name, spec.baseline_of)
-            for name, spec in self.models.items()
+            for name, spec in named.items()
         )
         is_student = isinstance(self.root_spec(main), StudentSpec)
         if not self.baseline or explicit or not is_student or not self.stages_of_lineage(main):
-            return self.models
-        return {**self.models, BASELINE: BaselineSpec(baseline_of=main)}
+            return named
+        return {**named, BASELINE: BaselineSpec(baseline_of=main)}
 
     def baselines(self) -> dict[str, str]:
         """Models that are trained on the labels alone, to what they are the baseline of."""
@@ -182,11 +188,16 @@ class Recipe(Part):
 
     def stages_of(self, name: str) -> list[StageSpec]:
         """The stages that train a model, in order."""
-        return [stage for stage in self.distill if stage.student == name]
+        if isinstance(self.spec_of(name), MeanSpec):
+            return []
+        of = {one: all for all, spec in self.models.items() for one in member_names(all, spec)}
+        own = [stage for stage in self.distill if stage.student == of.get(name, name)]
+        return [stage.model_copy(update={"student": name}) for stage in own]
 
     def stages_of_lineage(self, name: str) -> list[StageSpec]:
-        """The stages that train a model or what it begins as."""
-        return [stage for one in self.lineage(name) for stage in self.stages_of(one)]
+        """The stages that train a model, what it begins as, or the models it is the mean of."""
+        lines = map(self.lineage, self.members_of(name))
+        return [stage for line in lines for one in line for stage in self.stages_of(one)]
 
     def teachers_of(self, name: str) -> tuple[str, ...]:
         """The models that a model was taught by, directly and through others; the first one last.
@@ -212,8 +223,9 @@ class Recipe(Part):
 
     def spec_of(self, name: str) -> Any:
         """The entry of a model."""
-        # `entries` asks for lineages itself, so it is not asked where `models` has the name.
-        return self.models[name] if name in self.models else self.entries[name]
+        # `entries` asks for lineages itself, so it is not asked where `named` has the name.
+        named = self.named
+        return named[name] if name in named else self.entries[name]
 
     def root_spec(self, name: str) -> EncoderSpec | StudentSpec:
         """The entry that says what kind of network a model is."""
@@ -224,7 +236,10 @@ class Recipe(Part):
 
     def seed_of(self, name: str) -> int:
         """What everything random in a model's making and training starts from."""
-        own = getattr(self.spec_of(name), "seed", None)
+        spec = self.spec_of(name)
+        if isinstance(spec, BaselineSpec):
+            return self.seed_of(spec.baseline_of)
+        own = getattr(spec, "seed", None)
         return self.seed if own is None else own
 
     def to_yaml(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
@@ -25,14 +25,19 @@ class BaselineSpec(Part):
 
 
 class MeanSpec(Part):
-    """Several models as one teacher, whose distributions are the mean of theirs.
+    """Several models as one, to teach or to be delivered.
 
     All have the same pieces and the same heads: linear ones, whose distributions over labels have
-    an arithmetic mean, or CRFs, whose distributions over label paths have a geometric one. Students
-    that take pieces or word vectors of it take those of the first.
+    either mean, or CRFs, whose distributions over label paths have a geometric one. Students that
+    take pieces or word vectors of it take those of the first.
     """
 
     mean_of: list[Name] = Field(min_length=2, description="the models")
+    mean: Literal["arithmetic", "geometric"] = Field(
+        "arithmetic",
+        description="of the distributions of linear heads; `geometric` is the mean of scores, "
+        "which an int8 file can hold; CRFs have this one in any case",
+    )
 
     @field_validator("mean_of")
     @classmethod

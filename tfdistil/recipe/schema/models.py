@@ -258,6 +258,16 @@ class StudentSpec(OpenPart):
         ["labels"], description="named heads; a mapping gives each its kind: `{labels: linear}`"
     )
     max_length: Length = Field(128, description="pieces in a window")
+    members: Whole = Field(
+        1,
+        ge=1,
+        le=16,
+        description="so many of it, `NAME_1` and on, with seeds one apart, each through the stages "
+        "of NAME, which is their mean (docs/members.md)",
+    )
+    seed: Seed | None = Field(
+        None, description="of its weights and its training; none: that of the recipe"
+    )
 
     @model_validator(mode="after")
     def _has_projection(self) -> StudentSpec:
