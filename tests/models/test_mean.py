@@ -1,4 +1,4 @@
-"""Several teachers as one: the mean of their distributions, from the recipe to the signals."""
+"""Several models as one: the mean of their distributions, from the recipe to the signals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from ruamel.yaml import YAML
-from scipy.special import softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
@@ -88,6 +88,18 @@ def test_the_softmax_is_the_mean_of_the_members(scale):
     assert mean.count_params() == 3 * members["0"].count_params()
 
 
+@pytest.mark.parametrize("scale", [0.3, 300.0], ids=["unsure", "sure of everything"])
+def test_the_geometric_mean_of_the_members(scale):
+    members = {str(seed): logits_of(scale, seed) for seed in range(3)}
+    mean = MeanOfModels(members, "geometric")
+    rows = {"input_ids": np.random.default_rng(0).integers(1, 20, (4, 6)).astype(np.int32)}
+    for signal, scores in mean(rows).items():
+        each = [np.asarray(model(rows)[signal], np.float64) for model in members.values()]
+        logs = np.mean([log_softmax(one, axis=-1) for one in each], axis=0)
+        expected = np.exp(logs - logsumexp(logs, axis=-1, keepdims=True))
+        np.testing.assert_allclose(softmax(np.asarray(scores), axis=-1), expected, atol=1e-4)
+
+
 def test_it_has_no_dropout_of_its_own_and_groups_every_weight_once():
     members = {str(seed): logits_of(0.3, seed) for seed in range(2)}
     mean = MeanOfModels(members)
@@ -134,7 +146,16 @@ def test_from_the_recipe_to_a_student(tmp_path):
         ("[one, two]", "[one, one]", "a model counts once"),
         ("[one, two]", "[one, three]", "mean_of: 'three', which is no model"),
         ("[one, two]", "[one, teacher]", "'teacher', which is a mean"),
-        ("baseline: false", "deliver: {teacher: {tflite: true}}", "which is for teaching"),
+        (
+            "baseline: false",
+            "deliver: {teacher: {checkpoint: true}}",
+            "is a mean, which no Hugging",
+        ),
+        (
+            "baseline: false",
+            "deliver: {teacher: {tflite: {quantize: int8}}}",
+            "arithmetic mean, whose logarithms int8 cannot hold",
+        ),
         ("- name: joint", "- name: joint\n    student: teacher\n    teacher: one", "is a mean"),
         ("student: {kind: bilstm,", "student: {kind: bilstm, mean_of: [one],", "kind: or mean_of:"),
     ],

@@ -31,6 +31,8 @@ def with_members(models: Mapping[str, Any], seed: int) -> dict[str, Any]:
             continue
         first = seed if spec.seed is None else spec.seed
         for number, member in enumerate(members):
-            found[member] = spec.model_copy(update={"members": 1, "seed": (first + number) % (LARGEST + 1)})
+            found[member] = spec.model_copy(
+                update={"members": 1, "seed": (first + number) % (LARGEST + 1)}
+            )
         found[name] = MeanSpec(mean_of=members, mean="geometric")
     return found

@@ -1,0 +1,176 @@
+"""Students of several members: from one key of the recipe to one file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from ruamel.yaml import YAML
+
+from tfdistil.console.screen import Screen
+from tfdistil.distill.evaluate import Predictor
+from tfdistil.distill.rows import encode_rows
+from tfdistil.errors import RecipeError
+from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.models.record import load_model
+from tfdistil.pipeline.run import run
+from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.systems import baseline_of, main_of, name_of, teacher_of
+from tfdistil.runs.run import open_run
+from tfdistil.runtime.runtime import Runtime
+
+RECIPE = """
+task: {kind: intent_slots, continuation: false}
+data: {demo: {kind: intent_slots, languages: [en], train: 120, dev: 15, test: 15, transfer: 30}}
+models:
+  teacher:
+    scratch: {layers: 1, hidden_dim: 16, heads: 2, intermediate_dim: 24, vocabulary: 300}
+    fine_tune: {epochs: 2, learning_rate: 1.0e-2, batch_size: 16}
+    heads: {logits: crf}
+    max_length: 20
+  student:
+    kind: piece_qrnn
+    state: 8
+    bottleneck: 8
+    embedding: {dim: 8}
+    max_length: 20
+    heads: {labels: crf}
+    members: 2
+distill:
+  - name: joint
+    terms:
+      - {loss: sequence_cross_entropy, stream: [train, transfer], output: slots}
+      - {loss: soft_cross_entropy, stream: [train, transfer], output: intent}
+    batch_size: 16
+    stop: {updates: 8, monitor: loss}
+export: {length: 20, max_drop: 100}
+benchmark: {queries: 100}
+seed: 7
+"""
+
+
+def recipe_of(*changes: tuple[str, str]):
+    text = RECIPE
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    return parse_recipe(YAML(typ="safe").load(text))
+
+
+def test_one_entry_stands_for_its_members_and_their_mean():
+    recipe = recipe_of()
+    assert list(recipe.models) == ["teacher", "student"]
+    assert list(recipe.named) == ["teacher", "student_1", "student_2", "student"]
+    assert recipe.members_of("student") == ("student_1", "student_2")
+    assert recipe.sources_of("student") == ("student_1", "student_2")
+    order = recipe.plan()
+    assert sorted(order) == ["baseline", "student", "student_1", "student_2", "teacher"]
+    assert order.index("teacher") < order.index("student_1") < order.index("student")
+    assert [recipe.seed_of(f"student_{number}") for number in (1, 2)] == [7, 8]
+    assert recipe.stages_of("student") == []
+    for name in ("student_1", "student_2"):
+        (stage,) = recipe.stages_of(name)
+        assert (stage.name, stage.student, stage.teacher) == ("joint", name, "teacher")
+    assert recipe.teachers_of("student") == ("teacher",)
+
+
+def test_the_baseline_is_that_of_the_first_member():
+    recipe = recipe_of()
+    assert recipe.baselines() == {"baseline": "student_1"}
+    assert recipe.seed_of("baseline") == recipe.seed_of("student_1")
+    assert baseline_of("student_1", recipe) == "baseline"
+    assert baseline_of("student", recipe) is None
+    main = main_of(recipe)
+    assert (str(main), teacher_of(main, recipe)) == ("student.tflite", "teacher")
+
+
+def test_what_systems_are_called():
+    recipe = recipe_of()
+    named = {str(one): name_of(one, recipe) for one in map(main_of(recipe).parse, recipe.plan())}
+    assert named["student"] == "student (mean of 2)"
+    assert named["student_2"] == "student 2 (distilled)"
+
+
+@pytest.mark.parametrize(
+    ("own", "seeds"),
+    [("seed: 40, members: 2", [40, 41]), ("seed: 4294967295, members: 2", [2**32 - 1, 0])],
+)
+def test_the_seeds_of_members(own, seeds):
+    recipe = recipe_of(("members: 2", own.replace(", ", "\n    ")))
+    assert [recipe.seed_of(f"student_{number}") for number in (1, 2)] == seeds
+
+
+def test_one_member_is_a_student_as_any_other():
+    recipe = recipe_of(("    members: 2\n", ""))
+    assert list(recipe.named) == ["teacher", "student"]
+    assert recipe.baselines() == {"baseline": "student"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("members: 2", "members: 0", "greater than or equal to 1"),
+        ("members: 2", "members: 17", "less than or equal to 16"),
+        ("distill:", "  student_2: {kind: bilstm}\ndistill:", "the name of a member of 'student'"),
+        ("distill:", "  again: {from: student}\ndistill:", "'student', which is a mean"),
+        (
+            "distill:",
+            "  all: {mean_of: [student, teacher]}\ndistill:",
+            "'student', which is a mean",
+        ),
+        ("seed: 7", "deliver: {student: {checkpoint: true}}", "is a piece_qrnn"),
+        ("- name: joint", "- name: joint\n    student: student_1", "has the student 'student_1'"),
+    ],
+)
+def test_what_cannot_be_is_said_before_anything_is_made(before, after, says):
+    with pytest.raises(RecipeError, match=says):
+        recipe_of((before, after))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("members") / "run"
+    run(recipe_of(), out, screen=Screen(Console(file=io.StringIO())))
+    return out
+
+
+@pytest.mark.slow
+def test_members_differ_by_their_seeds_alone(made):
+    one, two = (load_model(made / "models" / name) for name in ("student_1", "student_2"))
+    assert one.featurizer.to_json() == two.featurizer.to_json()
+    assert one.featurizer.to_assets() == two.featurizer.to_assets()
+    assert {**one.arguments, "seed": 8} == two.arguments
+    apart = [
+        np.abs(a - b).max()
+        for a, b in zip(one.model.get_weights(), two.model.get_weights(), strict=True)
+    ]
+    assert max(apart) > 1e-2
+
+
+@pytest.mark.slow
+def test_the_file_says_what_the_mean_says(made):
+    work, runtime = open_run(made), Runtime(made / "student.tflite")
+    records = [work.model(name) for name in ("student_1", "student_2")]
+    kept = np.asarray(runtime.file.config["heads"]["slots"]["constants"]["potentials"])
+    steps = [np.asarray(record.model.heads["labels/slots"].potentials) for record in records]
+    np.testing.assert_allclose(kept, np.mean(steps, axis=0), atol=1e-6)
+    examples = work.corpus.test
+    rows = encode_rows(examples, records[0].featurizer, None)
+    each = [Predictor(one.model, work.corpus.task, "labels").logits(rows) for one in records]
+    found = runtime.answers([(example.words, None) for example in examples])
+    for answer, *members in zip(found, *each, strict=True):
+        for output, scores in answer.logits.items():
+            expected = np.mean([one[output] for one in members], axis=0)
+            assert np.abs(scores - expected).max() < 0.05 * max(1.0, np.abs(expected).max())
+    parameters = [one.model.count_params() for one in (work.model("student"), *records)]
+    assert parameters[0] == sum(parameters[1:])
+
+
+@pytest.mark.slow
+def test_every_member_is_scored(made):
+    scores = {name: evaluate(made, model=name) for name in ("student", "student_1", "student_2")}
+    assert {frozenset(found) for found in scores.values()} == {frozenset(scores["student"])}
+    assert not (made / "models" / "student" / "model.weights.h5").exists()
