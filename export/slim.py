@@ -68,7 +68,8 @@ def slim(model: bytes) -> bytes:
 
     An unrolled recurrence has thousands of tensors, each with a name, an empty buffer, a shape and
     a quantization of its own, and students that begin with one table have it each. Names of inner
-    tensors and all empty buffers but one go; equal tables, shapes, lists and quantizations are one. Signatures keep the names of their inputs and outputs, operators are the same.
+    tensors and all empty buffers but one go; equal tables, shapes, lists and quantizations are one.
+    Signatures keep the names of their inputs and outputs, operators are the same.
 
     Args:
         model: a TensorFlow Lite flatbuffer.
