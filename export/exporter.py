@@ -33,6 +33,7 @@ from tfdistil.exporting.verify import (
 )
 from tfdistil.files import write_bytes
 from tfdistil.metrics.bootstrap import BootstrapResult, paired_bootstrap
+from tfdistil.printable import listed
 from tfdistil.runtime.model_file import FORMAT
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
@@ -164,8 +165,9 @@ def export_student(
 
     Raises:
         ExportError: no labelled examples, no such head, tags from a graph that cannot decode, a
-            failed conversion, operators the stock runtime lacks, too large a drop, labels that
-            change with a text's padding, or tags of the graph that are not the best ones.
+            failed conversion, int8 for the logarithms of a mean, operators the stock runtime
+            lacks, too large a drop, labels that change with a text's padding, or tags of the graph
+            that are not the best ones.
     """
     start = time.perf_counter()
     out = Path(out)
@@ -191,6 +193,11 @@ def export_student(
         raise ExportError(
             f"the head {head!r} has no {', '.join(sorted(missing))}, which the task needs; it has "
             f"{', '.join(student.outputs_of(head))}"
+        )
+    if quantize == "int8" and (refused := student.float_outputs(head)):
+        raise ExportError(
+            f"{listed(refused)}: int8 cannot hold the logarithms of an arithmetic mean; give the "
+            "model mean: geometric, or set export.quantize: dynamic"
         )
     paths = student.path_outputs(head) if tags_in_graph else {}
     if tags_in_graph and not paths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import flatbuffers
@@ -78,7 +79,7 @@ def slim(model: bytes) -> bytes:
     tensors = [tensor for graph in tree.subgraphs for tensor in graph.tensors]
     used = {0} | {m.buffer for m in tree.metadata or []}
     written: dict[Any, int] = {}
-    constants: dict[bytes, int] = {}
+    constants: dict[bytes, int] = {}  # by their digests
     for tensor in tensors:
         tensor.name = None
         if tensor.quantization is not None:
@@ -87,8 +88,8 @@ def slim(model: bytes) -> bytes:
         if buffer.data is None:
             tensor.buffer = 0  # by convention the empty one
         else:
-            content = np.asarray(buffer.data, np.uint8).tobytes()
-            if len(content) >= WORTH_SHARING:
+            if len(buffer.data) >= WORTH_SHARING:
+                content = sha256(np.asarray(buffer.data, np.uint8)).digest()
                 tensor.buffer = constants.setdefault(content, tensor.buffer)
         used.add(tensor.buffer)
     place = {old: new for new, old in enumerate(sorted(used))}

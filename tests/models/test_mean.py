@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -12,10 +16,13 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
+from tfdistil.distill.signal_cache import SignalCache
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.models.checks import check_int8
 from tfdistil.models.graph import Models
 from tfdistil.models.mean import MeanOfModels
+from tfdistil.models.record import ModelRecord, load_model
 from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import parse_recipe
 from tfdistil.runs.run import open_run
@@ -107,6 +114,17 @@ def test_it_has_no_dropout_of_its_own_and_groups_every_weight_once():
     assert sorted(grouped) == sorted(id(weight) for m in members.values() for weight in m.weights)
 
 
+def test_what_is_stored_of_both_means_lies_apart(tmp_path):
+    members = {str(seed): logits_of(0.3, seed) for seed in range(2)}
+    cache = SignalCache(tmp_path, {"train": []}, Mock(), Mock())
+    featurizer = SimpleNamespace(to_assets=dict, to_json=dict)
+    records = (
+        SimpleNamespace(model=MeanOfModels(members, mean), featurizer=featurizer)
+        for mean in ("arithmetic", "geometric")
+    )
+    assert len({cache.folder_of(record, "train", ["labels/tags"]) for record in records}) == 2
+
+
 def test_members_score_alike():
     crf = {"kind": "bilstm", "vocabulary": 20, "embedding": 4, "hidden_dim": 5}
     labels = ["O", "B-a", "I-a"]
@@ -151,11 +169,6 @@ def test_from_the_recipe_to_a_student(tmp_path):
             "deliver: {teacher: {checkpoint: true}}",
             "is a mean, which no Hugging",
         ),
-        (
-            "baseline: false",
-            "deliver: {teacher: {tflite: {quantize: int8}}}",
-            "arithmetic mean, whose logarithms int8 cannot hold",
-        ),
         ("- name: joint", "- name: joint\n    student: teacher\n    teacher: one", "is a mean"),
         ("student: {kind: bilstm,", "student: {kind: bilstm, mean_of: [one],", "kind: or mean_of:"),
     ],
@@ -169,3 +182,31 @@ def test_members_read_the_same_pieces(tmp_path):
     recipe = recipe_of(("max_length: 20, seed: 2", "max_length: 16, seed: 2"))
     with pytest.raises(RecipeError, match=r"models\.teacher\.mean_of: 'two' reads other pieces"):
         Models(recipe, load_corpus(recipe), tmp_path)["teacher"]
+
+
+@pytest.mark.parametrize("mean", ["arithmetic", "geometric"])
+def test_int8_of_both_means(mean, tmp_path):
+    """Refused before anything is trained: an arithmetic mean has logarithms."""
+    recipe = recipe_of(
+        ("[one, two]", f"[one, two], mean: {mean}"),
+        ("baseline: false", "deliver: {teacher: {tflite: {quantize: int8}}}"),
+    )
+    corpus = load_corpus(recipe)
+    models = Models(recipe, corpus, tmp_path)
+    if mean == "geometric":
+        check_int8(recipe, "teacher", models["teacher"].model)
+        return
+    with pytest.raises(RecipeError, match="an arithmetic mean of slots, intent, whose logarithms"):
+        check_int8(recipe, "teacher", models["teacher"].model)
+    with pytest.raises(RecipeError, match="arithmetic mean"):
+        run(recipe, tmp_path / "run", screen=Screen(Console(file=io.StringIO())))
+
+
+def test_a_mean_that_was_saved_before_there_were_two_is_arithmetic(tmp_path):
+    member = ModelRecord(logits_of(0.3, 0), Mock(), {})
+    with patch("tfdistil.models.record.load_model", return_value=member) as load:
+        load.side_effect = [replace(member), replace(member)]
+        (tmp_path / "model.json").write_text(
+            json.dumps({"kind": "mean", "members": ["one", "two"], "heads": []})
+        )
+        assert load_model(tmp_path).model.mean == "arithmetic"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,12 @@ from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.exporting.tree import read_tree
 from tfdistil.models.record import load_model
 from tfdistil.pipeline.run import run
 from tfdistil.recipe.loading import parse_recipe
+from tfdistil.recipe.members import APART
+from tfdistil.recipe.schema.parts import LARGEST
 from tfdistil.recipe.systems import baseline_of, main_of, name_of, teacher_of
 from tfdistil.runs.run import open_run
 from tfdistil.runtime.runtime import Runtime
@@ -35,12 +40,14 @@ models:
     kind: piece_qrnn
     state: 8
     bottleneck: 8
-    embedding: {dim: 8}
+    embedding: {dim: 8, init: svd}
+    embedding_codes: 4
     max_length: 20
     heads: {labels: crf}
     members: 2
 distill:
   - name: joint
+    groups: [heads, encoder]
     terms:
       - {loss: sequence_cross_entropy, stream: [train, transfer], output: slots}
       - {loss: soft_cross_entropy, stream: [train, transfer], output: intent}
@@ -69,7 +76,7 @@ def test_one_entry_stands_for_its_members_and_their_mean():
     order = recipe.plan()
     assert sorted(order) == ["baseline", "student", "student_1", "student_2", "teacher"]
     assert order.index("teacher") < order.index("student_1") < order.index("student")
-    assert [recipe.seed_of(f"student_{number}") for number in (1, 2)] == [7, 8]
+    assert [recipe.seed_of(f"student_{number}") for number in (1, 2)] == [7, 7 + APART]
     assert recipe.stages_of("student") == []
     for name in ("student_1", "student_2"):
         (stage,) = recipe.stages_of(name)
@@ -96,11 +103,17 @@ def test_what_systems_are_called():
 
 @pytest.mark.parametrize(
     ("own", "seeds"),
-    [("seed: 40, members: 2", [40, 41]), ("seed: 4294967295, members: 2", [2**32 - 1, 0])],
+    [(40, [40, 40 + APART]), (LARGEST, [LARGEST, APART - 1])],
 )
 def test_the_seeds_of_members(own, seeds):
-    recipe = recipe_of(("members: 2", own.replace(", ", "\n    ")))
+    recipe = recipe_of(("members: 2", f"seed: {own}\n    members: 2"))
     assert [recipe.seed_of(f"student_{number}") for number in (1, 2)] == seeds
+
+
+def test_runs_of_neighbouring_seeds_have_no_member_in_common():
+    runs = [recipe_of(("seed: 7", f"seed: {seed}")) for seed in (13, 14, 15)]
+    seeds = [run.seed_of(name) for run in runs for name in run.members_of("student")]
+    assert len(set(seeds)) == 6
 
 
 def test_one_member_is_a_student_as_any_other():
@@ -115,6 +128,18 @@ def test_one_member_is_a_student_as_any_other():
         ("members: 2", "members: 0", "greater than or equal to 1"),
         ("members: 2", "members: 17", "less than or equal to 16"),
         ("distill:", "  student_2: {kind: bilstm}\ndistill:", "the name of a member of 'student'"),
+        (
+            "  student:\n    kind: piece_qrnn",
+            f"  {'s' * 49}: {{kind: bilstm, members: 2}}\n  student:\n    kind: piece_qrnn",
+            "longer than 50 letters",
+        ),
+        (
+            "distill:",
+            "  other: {kind: bilstm, heads: {labels: crf}}\n"
+            "  both: {mean_of: [student_1, other], mean: geometric}\n"
+            "deliver: {both: {tflite: true}}\ndistill:",
+            "no stage trains 'other', which is delivered as a part of 'both'",
+        ),
         ("distill:", "  again: {from: student}\ndistill:", "'student', which is a mean"),
         (
             "distill:",
@@ -130,6 +155,20 @@ def test_what_cannot_be_is_said_before_anything_is_made(before, after, says):
         recipe_of((before, after))
 
 
+def test_a_member_may_teach():
+    recipe = recipe_of(
+        ("distill:", "  small: {kind: bilstm, heads: {labels: crf}}\ndistill:"),
+        (
+            "    stop: {updates: 8, monitor: loss}\n",
+            "    stop: {updates: 8, monitor: loss}\n"
+            "  - name: second\n    student: small\n    teacher: student_2\n"
+            "    terms: [{loss: sequence_cross_entropy, output: slots}]\n",
+        ),
+        ("seed: 7", "seed: 7\ndeliver: {small: {tflite: true}}"),
+    )
+    assert recipe.teachers_of("small") == ("student_2", "teacher")
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("members") / "run"
@@ -142,7 +181,7 @@ def test_members_differ_by_their_seeds_alone(made):
     one, two = (load_model(made / "models" / name) for name in ("student_1", "student_2"))
     assert one.featurizer.to_json() == two.featurizer.to_json()
     assert one.featurizer.to_assets() == two.featurizer.to_assets()
-    assert {**one.arguments, "seed": 8} == two.arguments
+    assert {**one.arguments, "seed": 7 + APART} == two.arguments
     apart = [
         np.abs(a - b).max()
         for a, b in zip(one.model.get_weights(), two.model.get_weights(), strict=True)
@@ -174,3 +213,30 @@ def test_every_member_is_scored(made):
     scores = {name: evaluate(made, model=name) for name in ("student", "student_1", "student_2")}
     assert {frozenset(found) for found in scores.values()} == {frozenset(scores["student"])}
     assert not (made / "models" / "student" / "model.weights.h5").exists()
+
+
+@pytest.mark.slow
+def test_a_table_that_stays_is_in_the_file_once(made):
+    models = [load_model(made / "models" / name).model for name in ("student_1", "student_2")]
+    tables = [np.asarray(model.embedding.codes) for model in models]
+    np.testing.assert_array_equal(*tables)
+    tree = read_tree((made / "student.tflite").read_bytes())
+    contents = [np.asarray(b.data, np.uint8).tobytes() for b in tree.buffers if b.data is not None]
+    assert contents.count(tables[0].astype(np.uint8).tobytes()) == 1
+
+
+@pytest.mark.slow
+def test_a_run_that_was_stopped_between_members_goes_on(made, tmp_path):
+    out = tmp_path / "run"
+    shutil.copytree(made, out)
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    done = ("models/teacher", "models/student_1")
+    manifest["steps"] = {name: manifest["steps"][name] for name in done}
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    for name in ("student", "student_2"):
+        shutil.rmtree(out / "models" / name)
+    shutil.rmtree(out / "phases" / "student_2")
+    run(recipe_of(), out, screen=Screen(Console(file=io.StringIO())))
+    before, after = (load_model(of / "models" / "student_2").model for of in (made, out))
+    for old, new in zip(before.get_weights(), after.get_weights(), strict=True):
+        np.testing.assert_allclose(old, new, atol=1e-5)

@@ -79,6 +79,9 @@ class SignalCache:
             digest.update(data)
         heads = getattr(teacher.model, "head_kinds", None)  # constraints, and the order of labels
         settings = [teacher.featurizer.to_json(), heads, list(signals), "float32"]
+        mean = getattr(teacher.model, "mean", "arithmetic")
+        if mean != "arithmetic":  # of the same members, and so of the same weights
+            settings.append(mean)
         digest.update(json.dumps(settings, sort_keys=True).encode())
         for example in self.sets[name]:
             digest.update("\x1f".join((*example.words, "\x1e", *(example.second or ()))).encode())

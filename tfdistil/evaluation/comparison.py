@@ -118,7 +118,8 @@ def _anchor(
 
 
 def _roles(main: SystemId, found: Mapping[str, Predictions], recipe: Recipe) -> Roles:
-    teacher, baseline = teacher_of(main, recipe), baseline_of(main.model, recipe)
+    first = recipe.members_of(main.model)[0]
+    teacher, baseline = teacher_of(main, recipe), baseline_of(first, recipe)
     return Roles(
         tuple(dict.fromkeys([main.model, str(main)])),
         teacher if teacher in found else None,

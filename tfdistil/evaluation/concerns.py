@@ -40,7 +40,7 @@ class Roles:
     Attributes:
         students: what is delivered, before and after it became a file.
         teacher: its first teacher; None if it had none.
-        baseline: the same trained without one; None if it was not.
+        baseline: the same, or its first member, trained without one; None if it was not.
     """
 
     students: tuple[str, ...]

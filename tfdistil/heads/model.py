@@ -173,6 +173,11 @@ class HeadedModel(keras.Model):
                 }
         return found
 
+    def float_outputs(self, head: str) -> tuple[str, ...]:
+        """The outputs of a head whose scores int8 cannot hold."""
+        del head
+        return ()
+
     def path_outputs(self, head: str) -> dict[str, str]:
         """The outputs that the exported graph can decode, each with what the path is called there.
 

@@ -49,7 +49,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
     }
     small = small.model_copy(update={"models": {**small.models, **toys}})
     models = Models(small, corpus, base)
-    for name in students:
+    for name in [n for n in recipe.named if isinstance(recipe.root_spec(n), StudentSpec)]:
         _check_length(recipe, name, models[name].model)
 
 
@@ -63,6 +63,22 @@ def _check_length(recipe: Recipe, name: str, model: Any) -> None:
         model.input_specs(length, 1)
     except ValueError as error:
         raise RecipeError(f"export.length is {length}, for models.{name}: {error}") from None
+
+
+def check_int8(recipe: Recipe, name: str, model: Any) -> None:
+    """Refuse to deliver in int8 what it cannot hold, before anything is trained.
+
+    Raises:
+        RecipeError: a mean of probabilities, whose scores are logarithms.
+    """
+    spec, asked = recipe.deliveries.get(name), recipe.export_of(name)
+    if spec is None or spec.tflite is False or asked.quantize != "int8":
+        return
+    if refused := model.float_outputs(recipe.head_of(name)):
+        raise RecipeError(
+            f"models.{name} has an arithmetic mean of {listed(refused)}, whose logarithms int8 "
+            "cannot hold; set mean: geometric, or export.quantize: dynamic"
+        )
 
 
 def check_tables(

@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from tfdistil.heads.kinds import HEADS, Mean
+from tfdistil.heads.kinds import HEADS, Mean, log_mean
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec
 
@@ -55,7 +55,7 @@ class MeanOfModels(HeadedModel):
         outputs = {name: (spec.level, spec.size) for name, spec in first.outputs_spec.items()}
         made = {signal: found.head for signal, found in means.items()}
         super().__init__(outputs, first.head_kinds, made=made, **kwargs)
-        self.members = list(members.values())
+        self.members, self.mean = list(members.values()), mean
         self.head_layers = first.head_layers
         self.mean_scores = {signal: found.scores for signal, found in means.items()}
         self.built = True
@@ -81,6 +81,12 @@ class MeanOfModels(HeadedModel):
     def layer_groups(self) -> list[tuple[str, list[keras.Variable]]]:
         """A group for each member."""
         return [(f"member_{n}", model.weights) for n, model in enumerate(self.members)]
+
+    def float_outputs(self, head: str) -> tuple[str, ...]:
+        """Those of the logarithms of arithmetic means."""
+        found = (f"{head}/{output}" for output in self.outputs_of(head))
+        linear = (signal for signal in found if self.mean_scores[signal] is log_mean)
+        return tuple(signal.partition("/")[2] for signal in linear)
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """The signals, see the class; inputs are those of the members."""

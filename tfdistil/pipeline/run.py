@@ -31,7 +31,13 @@ from tfdistil.distill.precision import check_precision
 from tfdistil.errors import RecipeError
 from tfdistil.evaluation.concerns import small_sets
 from tfdistil.files import new_folder
-from tfdistil.models.checks import check_models, check_tables, check_taught, plain_students
+from tfdistil.models.checks import (
+    check_int8,
+    check_models,
+    check_tables,
+    check_taught,
+    plain_students,
+)
 from tfdistil.models.graph import Models
 from tfdistil.models.record import ModelRecord, save_model
 from tfdistil.pipeline.anchor import score_anchor
@@ -208,6 +214,7 @@ def check_stages(
                 f"{work.recipe.head_of(name)!r} does not score it; give it one that scores "
                 f"{listed(sorted(work.corpus.task.reads))}, first of its heads"
             )
+        check_int8(work.recipe, name, models[name].model)
     sets, task = sets_of(work.recipe, work.corpus), work.corpus.task
     for name in work.recipe.plan():
         if isinstance(tuned := getattr(work.recipe.entries[name], "fine_tune", None), FineTuneSpec):

@@ -10,6 +10,7 @@ from tfdistil.recipe.members import member_names
 from tfdistil.recipe.schema.derived import BaselineSpec, DerivedSpec, MeanSpec
 from tfdistil.recipe.schema.graph import MisplacedError
 from tfdistil.recipe.schema.models import StudentSpec
+from tfdistil.recipe.schema.parts import LONGEST_NAME
 from tfdistil.recipe.schema.stages import StageSpec
 
 if TYPE_CHECKING:
@@ -122,7 +123,14 @@ def _origins(recipe: Recipe, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _check_members(recipe: Recipe, name: str) -> None:
-    if taken := recipe.models.keys() & set(member_names(name, recipe.models[name])):
+    members = member_names(name, recipe.models[name])
+    if members and len(members[-1]) > LONGEST_NAME:
+        raise MisplacedError(
+            f"models.{name}: the names of its members, {members[-1]} and others, are longer than "
+            f"{LONGEST_NAME} letters; give it a shorter one",
+            *("models", name),
+        )
+    if taken := recipe.models.keys() & {*members}:
         raise MisplacedError(
             f"models.{min(taken)} has the name of a member of {name!r}; choose another name",
             *("models", min(taken)),
@@ -196,12 +204,13 @@ def _check_model(recipe: Recipe, name: str) -> None:
 
 
 def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
+    known = {"student": recipe.models, "teacher": recipe.named}
     for key, name in (("student", stage.student), ("teacher", stage.teacher)):
-        if name is not None and name not in recipe.models:
+        if name is not None and name not in known[key]:
             advice = "; set teacher: null if it learns from labels" if key == "teacher" else ""
             raise MisplacedError(
                 f"stage {stage.name!r} has the {key} {name!r}; there are the models "
-                f"{', '.join(recipe.models)}{advice}",
+                f"{', '.join(known[key])}{advice}",
                 *("distill", number, key),
             )
     student = recipe.root_spec(stage.student)
@@ -274,18 +283,6 @@ def _check_delivery(recipe: Recipe, name: str) -> None:
             f"deliver {listed(spec.mean_of)}, or {name!r} as tflite: true",
             *("deliver", name, "checkpoint"),
         )
-    _check_mean(recipe, name)
-
-
-def _check_mean(recipe: Recipe, name: str) -> None:
-    spec, quantize = recipe.named[name], recipe.export_of(name).quantize
-    tflite = recipe.deliver[name].tflite is not False
-    if tflite and isinstance(spec, MeanSpec) and spec.mean == "arithmetic" and quantize == "int8":
-        raise MisplacedError(
-            f"models.{name} has an arithmetic mean, whose logarithms int8 cannot hold; set "
-            "mean: geometric, or export.quantize: dynamic",
-            *("models", name, "mean_of"),
-        )
 
 
 def _check_head(recipe: Recipe, name: str) -> None:
@@ -297,8 +294,10 @@ def _check_head(recipe: Recipe, name: str) -> None:
 
 
 def _check_is_trained(recipe: Recipe, name: str) -> None:
-    specs = [recipe.spec_of(one) for one in recipe.lineage(name)]
-    tuned = any(isinstance(s, BaselineSpec) or getattr(s, "fine_tune", False) for s in specs)
-    is_student = isinstance(recipe.root_spec(name), StudentSpec)
-    if is_student and not tuned and not recipe.stages_of_lineage(name):
-        raise MisplacedError(f"no stage trains {name!r}, which is delivered", "distill")
+    for member in recipe.members_of(name):
+        specs = [recipe.spec_of(one) for one in recipe.lineage(member)]
+        tuned = any(isinstance(s, BaselineSpec) or getattr(s, "fine_tune", False) for s in specs)
+        is_student = isinstance(recipe.root_spec(member), StudentSpec)
+        if is_student and not tuned and not recipe.stages_of_lineage(member):
+            of = "" if member == name else f" as a part of {name!r}"
+            raise MisplacedError(f"no stage trains {member!r}, which is delivered{of}", "distill")

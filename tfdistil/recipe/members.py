@@ -9,6 +9,9 @@ from tfdistil.recipe.schema.derived import MeanSpec
 from tfdistil.recipe.schema.models import StudentSpec
 from tfdistil.recipe.schema.parts import LARGEST
 
+APART = 1_000_003
+"""Of the seeds of members: layers of a student count on from its seed, runs from each other's."""
+
 
 def member_names(name: str, spec: Any) -> list[str]:
     """What the members of an entry are called; none where it has one alone."""
@@ -21,7 +24,7 @@ def with_members(models: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
     Args:
         models: by name.
-        seed: of a student without one of its own; each further member has one more.
+        seed: of a student without one of its own; members have theirs `APART`.
     """
     found: dict[str, Any] = {}
     for name, spec in models.items():
@@ -32,7 +35,7 @@ def with_members(models: Mapping[str, Any], seed: int) -> dict[str, Any]:
         first = seed if spec.seed is None else spec.seed
         for number, member in enumerate(members):
             found[member] = spec.model_copy(
-                update={"members": 1, "seed": (first + number) % (LARGEST + 1)}
+                update={"members": 1, "seed": (first + number * APART) % (LARGEST + 1)}
             )
         found[name] = MeanSpec(mean_of=members, mean="geometric")
     return found

@@ -72,11 +72,11 @@ def name_of(system: SystemId, recipe: Recipe) -> str:
     of = recipe.baselines().get(system.model)
     if of is not None:
         return f"{of.replace('_', ' ')} (no distillation)"
-    if len(members := recipe.members_of(system.model)) > 1:
+    is_student = isinstance(recipe.root_spec(system.model), StudentSpec)
+    if is_student and len(members := recipe.members_of(system.model)) > 1:
         return f"{name} (mean of {len(members)})"
     if recipe.teachers_of(system.model):
         return f"{name} (distilled)"
-    is_student = isinstance(recipe.root_spec(system.model), StudentSpec)
     return f"{name} (labels only)" if is_student else name
 
 

@@ -262,8 +262,8 @@ class StudentSpec(OpenPart):
         1,
         ge=1,
         le=16,
-        description="so many of it, `NAME_1` and on, with seeds one apart, each through the stages "
-        "of NAME, which is their mean (docs/members.md)",
+        description="so many of it, `NAME_1` and on, with seeds of their own, each through the "
+        "stages of NAME, which is their mean (docs/members.md)",
     )
     seed: Seed | None = Field(
         None, description="of its weights and its training; none: that of the recipe"

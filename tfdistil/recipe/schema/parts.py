@@ -17,7 +17,8 @@ MOST_ROWS = 2**16
 MOST_SIZE = 2**16
 """The width of a layer or the length of a text: no machine holds the square of more."""
 MOST_UPDATES = 10**9
-_NAME = re.compile(r"[\w-]{1,50}")
+LONGEST_NAME = 50
+_NAME = re.compile(rf"[\w-]{{1,{LONGEST_NAME}}}")
 
 
 def _plain(value: Any) -> Any:
@@ -39,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 def _name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError("a name has 1 to 50 letters, digits, _ and -")
+        raise ValueError(f"a name has 1 to {LONGEST_NAME} letters, digits, _ and -")
     return value
 
 
