@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 import flatbuffers
@@ -13,9 +12,6 @@ from tfdistil.exporting.tree import read_tree, write_tree
 
 ALIGNMENT = 16
 """Of the constants' data, as TensorFlow Lite's schema demands (``force_align: 16``)."""
-
-WORTH_SHARING = 1024
-"""Bytes from which on equal constants are one."""
 
 
 class _AlignedBuffer(schema.BufferT):
@@ -68,9 +64,9 @@ def slim(model: bytes) -> bytes:
     """Write a flatbuffer without what is in it twice or for nobody.
 
     An unrolled recurrence has thousands of tensors, each with a name, an empty buffer, a shape and
-    a quantization of its own, and students that begin with one table have it each. Names of inner
-    tensors and all empty buffers but one go; equal tables, shapes, lists and quantizations are one.
-    Signatures keep the names of their inputs and outputs, operators are the same.
+    a quantization of its own. Names of inner tensors and all empty buffers but one go; equal
+    shapes, lists and quantizations are one. Signatures keep the names of their inputs and outputs,
+    operators and constants are the same.
 
     Args:
         model: a TensorFlow Lite flatbuffer.
@@ -79,7 +75,6 @@ def slim(model: bytes) -> bytes:
     tensors = [tensor for graph in tree.subgraphs for tensor in graph.tensors]
     used = {0} | {m.buffer for m in tree.metadata or []}
     written: dict[Any, int] = {}
-    constants: dict[bytes, int] = {}  # by their digests
     for tensor in tensors:
         tensor.name = None
         if tensor.quantization is not None:
@@ -87,10 +82,6 @@ def slim(model: bytes) -> bytes:
         buffer = tree.buffers[tensor.buffer]
         if buffer.data is None:
             tensor.buffer = 0  # by convention the empty one
-        else:
-            if len(buffer.data) >= WORTH_SHARING:
-                content = sha256(np.asarray(buffer.data, np.uint8)).digest()
-                tensor.buffer = constants.setdefault(content, tensor.buffer)
         used.add(tensor.buffer)
     place = {old: new for new, old in enumerate(sorted(used))}
     tree.buffers = [_AlignedBuffer(tree.buffers[old].data) for old in sorted(used)]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-
-import flatbuffers
 import keras
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from ai_edge_litert.interpreter import Interpreter
 from tests.export.flatbuffers import converted
 from tfdistil.exporting.inspect import inspect_model
 from tfdistil.exporting.slim import slim
-from tfdistil.exporting.tree import read_tree, write_tree
 
 # The converter calibrates with an interpreter that TensorFlow warns of, whichever test asks first.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -59,27 +55,6 @@ def test_every_tensor_finds_its_buffer(flatbuffer):
     assert tree.buffers[0].data is None
     assert not any(tensor.name for graph in tree.subgraphs for tensor in graph.tensors)
     assert slim(small) == small
-
-
-def test_a_table_that_is_there_twice_is_written_once(tmp_path):
-    keras.utils.set_random_seed(0)
-    inputs = keras.Input((6, 4), batch_size=1, name="x")
-    model = keras.Model(inputs, keras.layers.Dense(300)(inputs))
-    once = slim(converted(model, {"online": 1, "again": 1}, tmp_path / "model", None))
-    tree = read_tree(once)
-    graph = tree.subgraphs[1]
-    sizes = [
-        0 if (data := tree.buffers[t.buffer].data) is None else len(data) for t in graph.tensors
-    ]
-    table = int(np.argmax(sizes))
-    tree.buffers.append(deepcopy(tree.buffers[graph.tensors[table].buffer]))
-    graph.tensors[table].buffer = len(tree.buffers) - 1
-    twice = write_tree(tree, flatbuffers.Builder(len(once)))
-    assert len(twice) > len(once) + sizes[table] == len(once) + 4 * 1200
-    assert len(slim(twice)) == len(once)
-    new = Interpreter(model_content=slim(twice)).get_signature_runner("again")
-    row = ROWS[:1]
-    np.testing.assert_allclose(new(x=row)["y"], np.asarray(model(row)), atol=1e-5)
 
 
 def test_equal_quantizations_are_written_once(flatbuffer):
