@@ -204,13 +204,13 @@ def _check_model(recipe: Recipe, name: str) -> None:
 
 
 def _check_stage(recipe: Recipe, number: int, stage: StageSpec) -> None:
-    known = {"student": recipe.models, "teacher": recipe.named}
+    there = {"student": recipe.models, "teacher": recipe.named}
     for key, name in (("student", stage.student), ("teacher", stage.teacher)):
-        if name is not None and name not in known[key]:
+        if name is not None and name not in there[key]:
             advice = "; set teacher: null if it learns from labels" if key == "teacher" else ""
             raise MisplacedError(
                 f"stage {stage.name!r} has the {key} {name!r}; there are the models "
-                f"{', '.join(known[key])}{advice}",
+                f"{', '.join(there[key])}{advice}",
                 *("distill", number, key),
             )
     student = recipe.root_spec(stage.student)
