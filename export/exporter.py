@@ -33,7 +33,6 @@ from tfdistil.exporting.verify import (
 )
 from tfdistil.files import write_bytes
 from tfdistil.metrics.bootstrap import BootstrapResult, paired_bootstrap
-from tfdistil.printable import listed
 from tfdistil.runtime.model_file import FORMAT
 from tfdistil.runtime.runtime import Runtime
 from tfdistil.tasks import Task
@@ -194,11 +193,8 @@ def export_student(
             f"the head {head!r} has no {', '.join(sorted(missing))}, which the task needs; it has "
             f"{', '.join(student.outputs_of(head))}"
         )
-    if quantize == "int8" and (refused := student.float_outputs(head)):
-        raise ExportError(
-            f"{listed(refused)}: int8 cannot hold the logarithms of an arithmetic mean; give the "
-            "model mean: geometric, or set export.quantize: dynamic"
-        )
+    if quantize == "int8" and (unfit := student.unfit_for_int8(head)):
+        raise ExportError(f"the model has {unfit}")
     paths = student.path_outputs(head) if tags_in_graph else {}
     if tags_in_graph and not paths:
         raise ExportError(

@@ -5,26 +5,27 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
 from rich.console import Console
-from ruamel.yaml import YAML
 from scipy.special import log_softmax, logsumexp, softmax
 
+from tests.models.recipes import varied
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.loading import load_corpus
 from tfdistil.distill.signal_cache import SignalCache
-from tfdistil.errors import RecipeError
+from tfdistil.errors import ExportError, RecipeError
 from tfdistil.evaluation.evaluate import evaluate
+from tfdistil.exporting.run import export
 from tfdistil.models.checks import check_int8
 from tfdistil.models.graph import Models
 from tfdistil.models.mean import MeanOfModels
 from tfdistil.models.record import ModelRecord, load_model
 from tfdistil.pipeline.run import run
-from tfdistil.recipe.loading import parse_recipe
 from tfdistil.runs.run import open_run
 from tfdistil.students import build_student
 
@@ -50,13 +51,7 @@ export: {length: 20, max_drop: 100}
 benchmark: {queries: 100}
 """
 
-
-def recipe_of(*changes: tuple[str, str]):
-    text = RECIPE
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    return parse_recipe(YAML(typ="safe").load(text))
+recipe_of = partial(varied, RECIPE)
 
 
 def batched(record, examples):
@@ -152,6 +147,8 @@ def test_from_the_recipe_to_a_student(tmp_path):
         np.testing.assert_allclose(np.exp(logs), np.mean(each, axis=0), atol=1e-5)
     assert not (out / "models" / "teacher" / "model.weights.h5").exists()
     assert set(evaluate(out, model="teacher")) == set(evaluate(out, model="one"))
+    with pytest.raises(ExportError, match="the model has an arithmetic mean of slots, intent"):
+        export(out, tmp_path / "teacher.tflite", model="teacher", quantize="int8")
     # A student without words of its own begins with those of the first.
     pruned = work.model("student").featurizer.tokenizer.get_vocab()
     assert pruned.keys() <= one.featurizer.tokenizer.get_vocab().keys()

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from keras import ops
-from ruamel.yaml import YAML
 from scipy.special import softmax
 
 from tests.crf.oracle import enumerate_paths
+from tests.models.recipes import varied
 from tfdistil.console.screen import Screen
 from tfdistil.corpus.held_out import sets_of
 from tfdistil.corpus.loading import load_corpus
@@ -27,7 +27,6 @@ from tfdistil.models.graph import Models
 from tfdistil.models.mean import MeanOfModels
 from tfdistil.models.record import load_model, save_model
 from tfdistil.pipeline.run import check_stages, train_model
-from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.schema.stages import StageSpec, TermSpec
 from tfdistil.recipe.systems import SystemId
 from tfdistil.runs.folder import RunFolder, model_step
@@ -66,11 +65,7 @@ baseline: false
 
 
 def models(*changes: tuple[str, str]) -> Models:
-    text = RECIPE
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    recipe = parse_recipe(YAML(typ="safe").load(text))
+    recipe = varied(RECIPE, *changes)
     return Models(recipe, load_corpus(recipe), Path())
 
 

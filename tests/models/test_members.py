@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
-from ruamel.yaml import YAML
 
+from tests.models.recipes import varied
 from tfdistil.console.screen import Screen
 from tfdistil.distill.evaluate import Predictor
 from tfdistil.distill.rows import encode_rows
@@ -20,7 +21,6 @@ from tfdistil.evaluation.evaluate import evaluate
 from tfdistil.exporting.tree import read_tree
 from tfdistil.models.record import load_model
 from tfdistil.pipeline.run import run
-from tfdistil.recipe.loading import parse_recipe
 from tfdistil.recipe.members import APART
 from tfdistil.recipe.schema.parts import LARGEST
 from tfdistil.recipe.systems import baseline_of, main_of, name_of, teacher_of
@@ -58,13 +58,7 @@ benchmark: {queries: 100}
 seed: 7
 """
 
-
-def recipe_of(*changes: tuple[str, str]):
-    text = RECIPE
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    return parse_recipe(YAML(typ="safe").load(text))
+recipe_of = partial(varied, RECIPE)
 
 
 def test_one_entry_stands_for_its_members_and_their_mean():

@@ -173,10 +173,10 @@ class HeadedModel(keras.Model):
                 }
         return found
 
-    def float_outputs(self, head: str) -> tuple[str, ...]:
-        """The outputs of a head whose scores int8 cannot hold."""
+    def unfit_for_int8(self, head: str) -> str | None:
+        """What the scores of a head have that int8 cannot hold, and what to do; None: nothing."""
         del head
-        return ()
+        return None
 
     def path_outputs(self, head: str) -> dict[str, str]:
         """The outputs that the exported graph can decode, each with what the path is called there.

@@ -41,7 +41,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
     corpus = Corpus(task, (example,), (), (), (), (), (), {}, WordSplitter("whitespace"), {})
     toy = ScratchSpec(layers=1, hidden_dim=2, heads=1, intermediate_dim=2, vocabulary=100)
     small = plain_students(recipe)
-    students = [n for n in recipe.models if isinstance(recipe.root_spec(n), StudentSpec)]
+    students = [n for n in recipe.named if isinstance(recipe.root_spec(n), StudentSpec)]
     toys = {
         name: EncoderSpec(scratch=toy, max_length=8)
         for name in recipe.models
@@ -49,7 +49,7 @@ def check_models(recipe: Recipe, base: Path) -> None:
     }
     small = small.model_copy(update={"models": {**small.models, **toys}})
     models = Models(small, corpus, base)
-    for name in [n for n in recipe.named if isinstance(recipe.root_spec(n), StudentSpec)]:
+    for name in students:
         _check_length(recipe, name, models[name].model)
 
 
@@ -74,11 +74,8 @@ def check_int8(recipe: Recipe, name: str, model: Any) -> None:
     spec, asked = recipe.deliveries.get(name), recipe.export_of(name)
     if spec is None or spec.tflite is False or asked.quantize != "int8":
         return
-    if refused := model.float_outputs(recipe.head_of(name)):
-        raise RecipeError(
-            f"models.{name} has an arithmetic mean of {listed(refused)}, whose logarithms int8 "
-            "cannot hold; set mean: geometric, or export.quantize: dynamic"
-        )
+    if unfit := model.unfit_for_int8(recipe.head_of(name)):
+        raise RecipeError(f"models.{name} has {unfit}")
 
 
 def check_tables(

@@ -10,6 +10,7 @@ import keras
 from tfdistil.heads.kinds import HEADS, Mean, log_mean
 from tfdistil.heads.model import HeadedModel
 from tfdistil.heads.spec import HeadSpec
+from tfdistil.printable import listed
 
 
 class MeanOfModels(HeadedModel):
@@ -82,11 +83,16 @@ class MeanOfModels(HeadedModel):
         """A group for each member."""
         return [(f"member_{n}", model.weights) for n, model in enumerate(self.members)]
 
-    def float_outputs(self, head: str) -> tuple[str, ...]:
-        """Those of the logarithms of arithmetic means."""
-        found = (f"{head}/{output}" for output in self.outputs_of(head))
-        linear = (signal for signal in found if self.mean_scores[signal] is log_mean)
-        return tuple(signal.partition("/")[2] for signal in linear)
+    def unfit_for_int8(self, head: str) -> str | None:
+        """The logarithms of arithmetic means."""
+        outputs = self.outputs_of(head)
+        found = [one for one in outputs if self.mean_scores[f"{head}/{one}"] is log_mean]
+        if not found:
+            return None
+        return (
+            f"an arithmetic mean of {listed(found)}, whose logarithms int8 cannot hold; set "
+            "mean: geometric, or export.quantize: dynamic"
+        )
 
     def call(self, inputs: Mapping[str, Any], training: bool | None = None) -> dict[str, Any]:
         """The signals, see the class; inputs are those of the members."""
