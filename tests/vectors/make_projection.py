@@ -69,11 +69,11 @@ _REFUSED: list[dict[str, Any]] = [
 
 
 def digests(texts: list[list[str]], spec: ProjectionSpec) -> list[str]:
-    """The first 16 hexadecimal digits of SHA-256 over the fingerprints of each text's positions."""
+    """The first 8 hexadecimal digits of SHA-256 over the fingerprints of each text's positions."""
     featurizer = ProjectionFeaturizer(spec, 100_000)
     found = []
     for (window,) in featurizer.encode_batch([(words, None) for words in texts]):
-        found.append(hashlib.sha256(window.inputs["fingerprint"].tobytes()).hexdigest()[:16])
+        found.append(hashlib.sha256(window.inputs["fingerprint"].tobytes()).hexdigest()[:8])
     return found
 
 
