@@ -21,7 +21,12 @@ TRAIN = [
     "scipy>=1.12",
 ]
 JAX = ["jax[cuda12]>=0.6,<1"]  # Keras on JAX, on NVIDIA's accelerators
-ANCHORS = ["python-crfsuite>=0.9.11", "scikit-learn>=1.5"]
+ANCHORS = [
+    "python-crfsuite>=0.9.11",
+    "scikit-learn>=1.5",
+    # fastText with NumPy 2; there are wheels for these alone.
+    "fasttext-numpy2-wheel>=0.9.2; sys_platform == 'linux' and python_version < '3.13'",
+]
 DEV = [
     "pytest>=8.3",
     "pytest-xdist>=3.6",

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tfdistil.anchors.fasttext_model import FastText
 from tfdistil.anchors.light import LightAnchor
 from tfdistil.anchors.naive import Majority, SecondText
 from tfdistil.anchors.word_features import shape, word_features
@@ -98,6 +99,26 @@ def test_pairs_have_none():
     pair = [Example(("a",), label=label, second=("b",)) for label in "xy"]
     with pytest.raises(RunError, match="no light anchor for pairs"):
         LightAnchor(TASKS["pair"].from_examples(pair), pair, 13)
+
+
+def test_fasttext_reads_labels_and_texts_as_they_are():
+    pytest.importorskip("fasttext")
+    pairs = {"good": "a b", "bad": "__label__good"}
+    train = [Example((word, f"thing{n}"), label=pairs[word]) for word in pairs for n in range(9)]
+    task = TASKS["classes"].from_examples(train)
+    anchor = FastText(task, train, 13)
+    texts = [Example((word, "one"), label=label) for word, label in pairs.items()]
+    assert anchor.predict(texts) == [Prediction(label=e.label) for e in texts]
+    odd = [Example(()), Example(("\x1f1\n", "\ud800")), Example(("__label__a",))]
+    assert {one.label for one in anchor.predict(odd)} <= {*pairs.values()}
+    assert anchor.predict([]) == []
+    assert str(anchor).startswith("fastText, ")
+    assert FastText(task, train, 13).predict(odd) == anchor.predict(odd)
+    tagged, both = [_sentence("Ada")], [Example(("a",), label="x", second=("b",))]
+    with pytest.raises(RunError, match="for tags and slots there is light"):
+        FastText(TASKS["tags"].from_examples(tagged), tagged, 13)
+    with pytest.raises(RunError, match="for pairs there are majority and second"):
+        FastText(TASKS["pair"].from_examples(both), both, 13)
 
 
 LABELS = ["no", "yes", "yes", "perhaps"]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfdistil.anchors.fasttext_model import FastText
 from tfdistil.anchors.light import LightAnchor
 from tfdistil.anchors.naive import Majority, SecondText
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
 from tfdistil.tasks import Task
 
-Anchor = LightAnchor | Majority | SecondText
+Anchor = LightAnchor | FastText | Majority | SecondText
 ANCHORS: dict[str, type[Anchor]] = {
     "light": LightAnchor,
+    "fasttext": FastText,
     "majority": Majority,
     "second": SecondText,
 }

@@ -208,8 +208,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="RUN",
         help="other runs on the same sentences; a model of the same runs (teacher, baseline); or, "
         "trained now on the same labels (pip install 'tfdistil[anchors]'), light: a CRF on affixes "
-        "and shapes, TF-IDF and a linear classifier; majority: the most frequent label; second: "
-        "the second text of a pair alone",
+        "and shapes, TF-IDF and a linear classifier; fasttext, for classes; majority: the most "
+        "frequent label; second: the second text of a pair alone",
     )
     compare.add_argument(
         "--model",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import keras
+import numpy as np
 
 from tfdistil.heads.kinds import HEADS, Mean, log_mean
 from tfdistil.heads.model import HeadedModel
@@ -75,6 +78,20 @@ class MeanOfModels(HeadedModel):
         """Nothing: below the heads the members have nothing in common."""
         return {}
 
+    def count_params(self) -> int:
+        """Scalars of the members, those that several have alike counted once.
+
+        A table of word pieces that begins with the teacher's and is not trained is one: in the file
+        it is there once.
+        """
+        seen: set[tuple[tuple[int, ...], bytes]] = set()
+        count = 0
+        for model in self.members:
+            own = [_identity(variable) for variable in model.weights]
+            count += sum(math.prod(one[0]) for one in own if one not in seen)
+            seen.update(own)
+        return count
+
     def input_specs(self, length: int, batch: int) -> list[keras.InputSpec]:
         """Those of the members."""
         return self.members[0].input_specs(length, batch)
@@ -107,6 +124,10 @@ class MeanOfModels(HeadedModel):
             for signal, mean in self.mean_scores.items()
         }
         return self._with_heads(scores, inputs)
+
+
+def _identity(variable: keras.Variable) -> tuple[tuple[int, ...], bytes]:
+    return tuple(variable.shape), sha256(np.asarray(variable).tobytes()).digest()
 
 
 def _told(model: HeadedModel, other: HeadedModel) -> str:

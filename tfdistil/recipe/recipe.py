@@ -45,7 +45,7 @@ class Recipe(Part):
         description="also train the first delivered student without a teacher (D0), as the model "
         "`baseline`",
     )
-    anchor: Literal["light", "majority", "second"] | None = Field(
+    anchor: Literal["light", "fasttext", "majority", "second"] | None = Field(
         None,
         description="also score what needs no teacher, trained on the labels of train "
         "(docs/anchors.md); needs the extra `anchors`; none: nothing",
