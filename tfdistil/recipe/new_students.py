@@ -163,7 +163,8 @@ def _codes(
             "models": "embedding_codes: a word piece has so many bytes, not one for each of dim "
             "columns;\nmax_pieces keeps the most frequent ones, so that files grow no further\n"
             "(docs/word_tables.md); hashed_dim: capitals and endings of whole words, which an\n"
-            "uncased vocabulary hides, where words are labelled",
+            "uncased vocabulary hides, where words are labelled; members: 2 or 3 of them in one\n"
+            "file were a point or two better, for that many times the training (docs/members.md)",
             "distill": _TABLE_STAYS,
         },
         frozenset(OUTPUTS),  # as measured: docs/results/uner_en.md and snips.md
