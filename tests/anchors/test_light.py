@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from tfdistil.allocator import keep_freed_memory
+from tfdistil.anchors import fasttext_model
 from tfdistil.anchors.fasttext_model import FastText
 from tfdistil.anchors.light import LightAnchor
 from tfdistil.anchors.naive import Majority, SecondText
@@ -119,6 +122,30 @@ def test_fasttext_reads_labels_and_texts_as_they_are():
         FastText(TASKS["tags"].from_examples(tagged), tagged, 13)
     with pytest.raises(RunError, match="for pairs there are majority and second"):
         FastText(TASKS["pair"].from_examples(both), both, 13)
+
+
+def test_fasttext_is_the_same_in_memory_that_was_used_before():
+    """It sets a tenth of its vectors; freed memory full of NaN must not become the others."""
+    pytest.importorskip("fasttext")
+    train = [Example((f"word{n}", "b" * (n % 3)), label=f"{n % 2}") for n in range(30)]
+    task = TASKS["classes"].from_examples(train)
+    keep_freed_memory()
+    found = []
+    for _ in range(2):
+        used = [np.full(8_000_000, np.nan, np.float32) for _ in range(4)]
+        del used
+        vectors = FastText(task, train, 13)._model.get_input_matrix()
+        assert np.isfinite(vectors).all()
+        found.append(vectors)
+    np.testing.assert_array_equal(*found)
+
+
+def test_fasttext_says_why_it_did_not_learn(monkeypatch):
+    pytest.importorskip("fasttext")
+    monkeypatch.setitem(fasttext_model._TRAINING, "loss", "none")
+    train = [Example(("a",), label="x"), Example(("b",), label="y")]
+    with pytest.raises(RunError, match=r"did not learn these labels: .*loss"):
+        FastText(TASKS["classes"].from_examples(train), train, 13)
 
 
 LABELS = ["no", "yes", "yes", "perhaps"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from tfdistil.data.example import Example
 from tfdistil.errors import RunError
@@ -19,12 +21,16 @@ _TRAINING = {
     **{"lr": 0.5, "epoch": 100, "dim": 64, "loss": "softmax", "thread": 1},
     **{"wordNgrams": 2, "minn": 2, "maxn": 5, "bucket": 200_000},
 }
-"""Words, pairs of words and two to five characters of words, chosen on CLINC150's dev set.
-
-With one thread, which makes it repeatable, fastText 0.9.2 sets a tenth of its vectors only and
-leaves the memory of the others as it finds it. So many and so wide ones (51 MB) are in pages of
-their own, which the system hands out as zeros; fewer held what was there before, NaN at times.
+"""Words, pairs of words and two to five characters of words, chosen on CLINC150's dev set."""
+_TRAIN = """
+import json, sys
+import fasttext
+fasttext.train_supervised(**json.loads(sys.argv[1])).save_model(sys.argv[2])
 """
+_FRESH_PAGES = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+"""With one thread, which makes it repeatable, fastText 0.9.2 sets a tenth of its vectors only and
+leaves the memory of the others as it finds it: NaN at times. In a process whose large blocks are
+mapped they are zeros, which is not so here, where `tfdistil.allocator` keeps freed memory."""
 
 
 class FastText:
@@ -40,8 +46,8 @@ class FastText:
         seconds: that training took.
 
     Raises:
-        RunError: a task with tags or on pairs of texts, fastText is not installed, or its vectors
-            hold NaN.
+        RunError: a task with tags or on pairs of texts, fastText is not installed, or its training
+            failed.
     """
 
     def __init__(self, task: Task, examples: Sequence[Example], seed: int):
@@ -64,12 +70,8 @@ class FastText:
         with tempfile.TemporaryDirectory(prefix="tfdistil-anchor-") as folder:
             text, file = Path(folder) / "train.txt", Path(folder) / "model.bin"
             text.write_text("\n".join(lines) + "\n", "utf-8")
-            self._model = fasttext.train_supervised(
-                input=str(text), label=_LABEL, seed=seed, verbose=0, **_TRAINING
-            )
-            if not np.isfinite(self._model.get_input_matrix()).all():
-                raise RunError("fastText's vectors hold NaN; tfdistil compare --against light")
-            self._model.save_model(str(file))
+            _train(text, file, seed)
+            self._model = fasttext.load_model(str(file))
             self.bytes = file.stat().st_size
         self.seconds = time.perf_counter() - start
 
@@ -81,6 +83,21 @@ class FastText:
         """The label of each example."""
         found = self._model.predict([_text(example) for example in examples])[0]
         return [Prediction(label=self._labels[int(one.removeprefix(_LABEL))]) for (one,) in found]
+
+
+def _train(text: Path, file: Path, seed: int) -> None:
+    """Make the model in a process of its own, see `_FRESH_PAGES`."""
+    given = {"input": str(text), "label": _LABEL, "seed": seed, "verbose": 0, **_TRAINING}
+    done = subprocess.run(
+        [sys.executable, "-c", _TRAIN, json.dumps(given), str(file)],
+        cwd=text.parent,  # no module of the user's folder is imported
+        env={**os.environ, **_FRESH_PAGES},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
+        raise RunError(f"fastText did not learn these labels: {said[-1]}")
 
 
 def _text(example: Example) -> str:
