@@ -117,6 +117,10 @@ def test_fasttext_reads_labels_and_texts_as_they_are():
     assert anchor.predict([]) == []
     assert str(anchor).startswith("fastText, ")
     assert FastText(task, train, 13).predict(odd) == anchor.predict(odd)
+    ended = [Example(("</s>", word), label=label) for word, label in pairs.items()]
+    assert FastText(task, ended * 9, 2**32 - 1).predict(ended) == [
+        Prediction(label=e.label) for e in ended
+    ]
     tagged, both = [_sentence("Ada")], [Example(("a",), label="x", second=("b",))]
     with pytest.raises(RunError, match="for tags and slots there is light"):
         FastText(TASKS["tags"].from_examples(tagged), tagged, 13)
@@ -124,14 +128,15 @@ def test_fasttext_reads_labels_and_texts_as_they_are():
         FastText(TASKS["pair"].from_examples(both), both, 13)
 
 
-def test_fasttext_is_the_same_in_memory_that_was_used_before():
+def test_fasttext_is_the_same_in_memory_that_was_used_before(monkeypatch):
     """It sets a tenth of its vectors; freed memory full of NaN must not become the others."""
     pytest.importorskip("fasttext")
     train = [Example((f"word{n}", "b" * (n % 3)), label=f"{n % 2}") for n in range(30)]
     task = TASKS["classes"].from_examples(train)
     keep_freed_memory()
     found = []
-    for _ in range(2):
+    for fill in ("0", "165"):
+        monkeypatch.setenv("MALLOC_PERTURB_", fill)
         used = [np.full(8_000_000, np.nan, np.float32) for _ in range(4)]
         del used
         vectors = FastText(task, train, 13)._model.get_input_matrix()

@@ -65,6 +65,8 @@ class FastText:
         start = time.perf_counter()
         labelled = [(e.label, _text(e)) for e in examples if e.label is not None]
         self._labels = sorted({label for label, _ in labelled})
+        if not labelled:
+            raise RunError("fasttext learns from labels, and train has none")
         ids = {label: number for number, label in enumerate(self._labels)}
         lines = [f"{_LABEL}{ids[label]} {text}" for label, text in labelled]
         with tempfile.TemporaryDirectory(prefix="tfdistil-anchor-") as folder:
@@ -87,11 +89,17 @@ class FastText:
 
 def _train(text: Path, file: Path, seed: int) -> None:
     """Make the model in a process of its own, see `_FRESH_PAGES`."""
-    given = {"input": str(text), "label": _LABEL, "seed": seed, "verbose": 0, **_TRAINING}
+    given = {"input": str(text), "label": _LABEL, "seed": seed % 2**31, "verbose": 0}
+    # Settings of the user's may fill new memory, which is to stay zeros.
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("MALLOC_") and name not in ("GLIBC_TUNABLES", "LD_PRELOAD")
+    }
     done = subprocess.run(
-        [sys.executable, "-c", _TRAIN, json.dumps(given), str(file)],
+        [sys.executable, "-c", _TRAIN, json.dumps(given | _TRAINING), str(file)],
         cwd=text.parent,  # no module of the user's folder is imported
-        env={**os.environ, **_FRESH_PAGES},
+        env={**kept, **_FRESH_PAGES},
         capture_output=True,
         text=True,
     )
@@ -101,6 +109,6 @@ def _train(text: Path, file: Path, seed: int) -> None:
 
 
 def _text(example: Example) -> str:
-    """In lower case, on one line, without what marks a label or is no UTF-8."""
-    text = " ".join(example.words).lower().replace(_LABEL, " ")
+    """In lower case, on one line, without what marks a label, ends a line or is no UTF-8."""
+    text = " ".join(example.words).lower().replace(_LABEL, " ").replace("</s>", "< /s>")
     return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
